@@ -16,6 +16,7 @@ from odtlib.tolerance import ROUNDING
 
 # Units of work of the first slice of a kernel, and seconds that a slice may take
 FIRST_SLICE, LONGEST_SLICE = 2e5, 0.1
+MOST_WORK = 2.0**60
 FINISHING = 0.4         # seconds after a limit, or Ctrl-C, until the best tree is ready
 STOPPED = "time_limit", "memory_limit", "interrupted"
 
@@ -44,7 +45,7 @@ class Pace:
         begin = time.perf_counter()
         answer = step(int(self.work))
         taken = max(time.perf_counter() - begin, 1e-6)
-        self.work = max(1.0, min(4.0, 0.5 * LONGEST_SLICE / taken) * self.work)
+        self.work = min(max(1.0, min(4.0, 0.5 * LONGEST_SLICE / taken) * self.work), MOST_WORK)
         return answer
 
 
@@ -166,7 +167,7 @@ class Fit:
     def report(self):
         """Return the report of the best tree."""
         bound = self.bound
-        if self.objective - bound <= ROUNDING * self.scale:
+        if self.proof and self.objective - bound <= ROUNDING * self.scale:
             bound = self.objective           # they are sums of the same numbers
         return SolveReport(self.ended, self.objective, bound, self.clock.elapsed, start=self.start,
                            counters=self.counters, trace=self.trace, proof=self.proof,

@@ -137,7 +137,7 @@ CALLS = [
     Call("OptimalConstrainedTreeRegressor", parameters={"constraints": sets.Box(0, 100),
                                                         "max_depth": 4}),
     Call("ConstrainedForestRegressor", parameters={
-        "constraints": sets.Box(0, 100), "n_estimators": 100}, limited=False),
+        "constraints": sets.Box(0, 100), "n_estimators": 100}, quick=True),
     Call("ConstrainedTreeClassifier", limited=False, quick=True),
     Call("ProjectedRegressor", limited=False, quick=True),
     Call("BinOCTClassifier", parameters={"max_depth": 3}),

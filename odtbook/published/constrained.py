@@ -119,8 +119,8 @@ def euclidean_medoid(Y: ArrayLike, w: ArrayLike | None = None,
 class _Builder(LazyBuilder):
     """Split by the squared error about the point that a word predicts for each child."""
 
-    def __init__(self, X, Y, w, loss, split, points, limits, clock):
-        super().__init__(X, Y, w, loss, split, Box(), np.inf, None, limits, clock)
+    def __init__(self, X, Y, w, loss, split, points, limits, fit):
+        super().__init__(X, Y, w, loss, split, Box(), np.inf, None, limits, fit)
         self.points = points
 
     def _raise_bounds(self, start, end, rows, sums, count):
@@ -166,11 +166,11 @@ class PaperTreeRegressor(ConstrainedTreeRegressor):
     _feasible_leaves = (*ConstrainedTreeRegressor._feasible_leaves, MEDOID)
     _for_squares = (*ConstrainedTreeRegressor._for_squares, *WORDS)
 
-    def _grow(self, X, Y, sample_weight, loss, feasible, limits, clock):
+    def _grow(self, X, Y, sample_weight, loss, feasible, limits, fit):
         if self.split not in WORDS:
-            return super()._grow(X, Y, sample_weight, loss, feasible, limits, clock)
+            return super()._grow(X, Y, sample_weight, loss, feasible, limits, fit)
         return _Builder(X, Y, sample_weight, loss, self.split,
-                        self._points(self.split, feasible, loss), limits, clock).run()
+                        self._points(self.split, feasible, loss), limits, fit).run()
 
     def _warm_up(self, X, Y, sample_weight):
         if self.split not in WORDS:

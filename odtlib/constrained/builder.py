@@ -10,23 +10,21 @@ from odtlib._numba.warm import warm_up
 from odtlib.constrained import _growth, _lazy, _projections
 from odtlib.constrained._losses import LOSSES
 from odtlib.constrained.sets import Box, Polyhedron
+from odtlib.fit import FIRST_SLICE, Fit, Pace
 from odtlib.report import Clock
 from odtlib.tolerance import ROUNDING
 from odtlib.tree import DecisionTree
 
-SLICE = 20_000_000   # additions, or so, between two looks at the clock
-LAZY_SLICE = 200_000  # the same for 20 per projection, of whatever set, or per row of a medoid
+AT_LEAST = 100       # times a first slice is grown whatever the limit: some 30 ms
 PROJECTION = 10      # additions for each target of a point that is projected
 FREE = Box()
 
 
 class Growth(NamedTuple):
-    """A tree that predicts means, the weight of each of its nodes, and how it came about."""
+    """A tree that predicts means, and the weight of each of its nodes."""
 
     tree: DecisionTree
     weight: np.ndarray
-    status: str
-    counters: dict
 
 
 def presorted(X, Y, w):
@@ -37,13 +35,13 @@ def presorted(X, Y, w):
                          np.empty(0) if w is None else np.array(w))
 
 
-def grow_tree(X, Y, w, loss, split, feasible, penalty_rate, limits, clock):
+def grow_tree(X, Y, w, loss, split, feasible, penalty_rate, limits, fit):
     """Return the Growth of a tree; ``penalty_rate`` is inf but for splits by a penalty."""
     if split == "mean":
         split, feasible = "exact", FREE
     code, closed = _encode(loss, split, feasible)
     builder = Builder if closed else LazyBuilder
-    return builder(X, Y, w, loss, split, feasible, penalty_rate, code, limits, clock).run()
+    return builder(X, Y, w, loss, split, feasible, penalty_rate, code, limits, fit).run()
 
 
 def _encode(loss, split, feasible):
@@ -76,7 +74,7 @@ def _grow_small(criterion, feasible):
     """Grow a tree of one split, and do with it what a fit does."""
     X, Y = np.arange(8.0).reshape(-1, 1), np.tile(np.eye(2), (4, 1))
     tree = grow_tree(X, Y, None, make_loss(criterion, np.ones(2)), "exact", feasible, np.inf,
-                     _growth.Limits(1, 2, 1, 1, 0), Clock()).tree
+                     _growth.Limits(1, 2, 1, 1, 0), Fit(Clock())).tree
     feasible.project(tree.value)
     tree.apply(X)
 
@@ -84,10 +82,10 @@ def _grow_small(criterion, feasible):
 class Builder:
     """Grow a tree, of splits with closed forms, in a kernel."""
 
-    def __init__(self, X, Y, w, loss, split, feasible, penalty_rate, code, limits, clock):
+    def __init__(self, X, Y, w, loss, split, feasible, penalty_rate, code, limits, fit):
         n, k = Y.shape
         self.loss, self.split, self.feasible, self.code = loss, split, feasible, code
-        self.penalty_rate, self.limits, self.clock = penalty_rate, limits, clock
+        self.penalty_rate, self.limits, self.fit = penalty_rate, limits, fit
         # from where targets are measured, so that rounding is relative to the root's cost
         self.origin = np.average(Y, axis=0, weights=w) if loss.name == "squared_error" else \
             np.zeros(k)
@@ -103,38 +101,44 @@ class Builder:
             loss.weights, self.origin)
         self.scratch = _growth.make_scratch(n, k, _projections.room_for(code, loss.weights))
 
-    def growth(self, status, counters):
+    def growth(self, **counters):
         """Cut the arrays to size."""
-        count = self.progress[0]
+        count = int(self.progress[0])
+        self.fit.counters = {"nodes": count, **counters}
         *table, weight, sums = (array[:count] for array in self.nodes)
         tree = DecisionTree(*table, sums / weight[:, None] + self.origin,
                             n_features=len(self.table.order), kind="regression")
-        return Growth(tree, weight, status, {"nodes": int(count), **counters})
+        return Growth(tree, weight)
 
     def run(self):
         """Grow the tree."""
         (p, n), k = self.table.order.shape, len(self.origin)
         stack = np.zeros((max(n, 2) + 2, 5), np.int64)
         stack[0] = 0, n, 0, -1, 0
-        random, status, budget = np.array([self.limits.seed], np.uint64), "heuristic", SLICE
+        random = np.array([self.limits.seed], np.uint64)
         visit = k * (1 if self.code[0] == _projections.SEPARABLE else PROJECTION)
         node = np.empty(1), np.arange(p), np.arange(p)
+
+        def grow(work):
+            _growth.grow(self.table, self.price, self.limits, visit, work, self.progress, *node,
+                         random, stack, self.nodes, self.scratch)
+
+        pace = Pace(AT_LEAST * FIRST_SLICE)
+        with self.fit.stops():
+            pace.slice(grow)
+            while self.progress[1] > 0:
+                self.fit.clock.check()
+                pace.slice(grow)
         while self.progress[1] > 0:
-            try:
-                _growth.grow(self.table, self.price, self.limits, visit, budget, self.progress,
-                             *node, random, stack, self.nodes, self.scratch)
-            except KeyboardInterrupt:
-                status, budget = "interrupted", -1
-            if self.clock.expired and self.progress[1] > 0 and budget > 0:
-                status, budget = "time_limit", -1
-        return self.growth(status, {"candidate_rows": int(self.progress[2])})
+            grow(-1)                    # what is left becomes leaves
+        return self.growth(candidate_rows=int(self.progress[2]))
 
 
 class LazyBuilder(Builder):
     """Grow node by node in Python; bound all candidates in a kernel, evaluate few of them."""
 
-    def __init__(self, X, Y, w, loss, split, feasible, penalty_rate, code, limits, clock):
-        super().__init__(X, Y, w, loss, split, feasible, penalty_rate, code, limits, clock)
+    def __init__(self, X, Y, w, loss, split, feasible, penalty_rate, code, limits, fit):
+        super().__init__(X, Y, w, loss, split, feasible, penalty_rate, code, limits, fit)
         n, k = Y.shape
         self.Y, self.w = Y, np.ones(n) if w is None else w
         self.row_constant = loss.row_constant(self.table.targets)
@@ -149,12 +153,12 @@ class LazyBuilder(Builder):
         self.refine = _lazy.PLAIN if split == "medoid" else _lazy.PARTS if not squared else \
             _lazy.DISTANCE if penalty_rate == np.inf else _lazy.SQUARES
         self.kernel = squared and (code is not None or split == "medoid")
-        self.candidates = self.children = 0
+        self.candidates, self.children, self.pace = 0, 0, Pace()
 
     def run(self):
         """Grow the tree."""
         limits, nodes, (order, values, targets, _) = self.limits, self.nodes, self.table
-        stack, status = [(0, len(targets), 0, -1, None, None)], "heuristic"
+        stack = [(0, len(targets), 0, -1, None, None)]
         buffers = self.scratch.goes_left, self.scratch.index_buffer, self.scratch.value_buffer
         while stack:
             start, end, depth, parent, children, distance = stack.pop()
@@ -165,16 +169,14 @@ class LazyBuilder(Builder):
             rows = order[0, start:end]
             inside = targets[rows]
             nodes.weight[node], nodes.sums[node] = self.w[rows].sum(), self.w[rows] @ inside
-            if (status != "heuristic" or depth >= limits.max_depth
+            if (self.fit.stopped or depth >= limits.max_depth
                     or end - start < max(limits.min_split, 2 * limits.min_leaf)
                     or np.all(inside == inside[0])):
                 continue
-            try:
+            best = None
+            with self.fit.stops():
                 best = self._best_split(start, end, nodes.weight[node], nodes.sums[node], distance)
-                if self.clock.expired:
-                    status = "time_limit"   # the node in work is split by the best so far
-            except KeyboardInterrupt:
-                status, best = "interrupted", None
+                self.fit.clock.check()      # the node in work is split by the best so far
             if best is None:
                 continue
             feature, cut, middle, distances = best
@@ -182,8 +184,7 @@ class LazyBuilder(Builder):
             _growth.partition(order, values, start, end, feature, middle, *buffers)
             stack.append((middle, end, depth + 1, node, nodes.right, distances[1]))
             stack.append((start, middle, depth + 1, node, nodes.left, distances[0]))
-        return self.growth(status, {"candidates": self.candidates,
-                                    "children_evaluated": self.children})
+        return self.growth(candidates=self.candidates, children_evaluated=self.children)
 
     def _node_cost(self, rows):
         Y, w = self.Y[rows], self.w[rows]
@@ -229,11 +230,11 @@ class LazyBuilder(Builder):
                 self._split(int(np.argmax(first_bound <= best + tolerance)), tolerance)
         rank, progress = np.argsort(first_bound, kind="stable"), np.array([0, -1, 0], np.int64)
         best, done = np.inf, False
-        while not done and not (self.clock.expired and progress[1] >= 0):
+        while not done and not (self.fit.clock.expired and progress[1] >= 0):
             if self.kernel:
-                best, done = _lazy.search(
-                    self.table, self.price, node, self.split == "medoid", LAZY_SLICE, rank,
-                    first_bound, progress, best, self.refine, tolerance, listed, self.scratch)
+                best, done = self.pace.slice(lambda work, best=best: _lazy.search(
+                    self.table, self.price, node, self.split == "medoid", work, rank,
+                    first_bound, progress, best, self.refine, tolerance, listed, self.scratch))
                 continue
             c = _lazy.next_candidate(rank, first_bound, progress, best, self.refine, tolerance,
                                      listed, node, loss.weights)
@@ -283,7 +284,7 @@ class LazyBuilder(Builder):
     def _by_feature(self, count, fill):
         """Fill the costs of the candidates of one feature after the other; return how many."""
         done, feature = 0, self.listed.feature[:count]
-        while done < count and not (self.clock.expired and done > 0):
+        while done < count and not (self.fit.clock.expired and done > 0):
             same = slice(done, np.searchsorted(feature, feature[done], "right"))
             fill(same)
             done = same.stop

@@ -18,7 +18,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from odtlib._validation import checked, checked_weight, weighted_rows, with_plain_parameters
+from odtlib._validation import (
+    checked,
+    checked_weight,
+    warn,
+    weighted_rows,
+    with_plain_parameters,
+)
 from odtlib.constrained.regressor import (
     SHARED,
     ConstrainedTreeRegressor,
@@ -27,6 +33,7 @@ from odtlib.constrained.regressor import (
 )
 from odtlib.constrained.sets.base import FeasibleSet
 from odtlib.estimator import DescribedParameters, OverEstimator, SeveralTargets, TreeRegressor
+from odtlib.report import Clock
 
 
 class _ProjectedPredictions(SeveralTargets, DescribedParameters, RegressorMixin, BaseEstimator):
@@ -113,6 +120,9 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
         What to do with training targets outside the set.
     tol : float, default=1e-6
         Tolerance of the check of the training targets.
+    time_limit : float, optional
+        Time limit in seconds; None for no limit.  The trees grown by then make the forest, with a
+        warning that says how many they are; a single one may be cut short.
     n_jobs : int, optional
         Number of threads; None means 1 and -1 all processors.
     random_state : int, RandomState instance, optional
@@ -135,8 +145,8 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
         "max_features": [Interval(Integral, 1, None, closed="left"),
                          Interval(Real, 0, 1, closed="right")],
         **{name: ConstrainedTreeRegressor._parameter_constraints[name]
-           for name in ("max_depth", "min_samples_split", "min_samples_leaf", "n_jobs",
-                        "random_state", "verbose")},
+           for name in ("max_depth", "min_samples_split", "min_samples_leaf", "time_limit",
+                        "n_jobs", "random_state", "verbose")},
     }
 
     def __init__(self, constraints: FeasibleSet | None = None, *, n_estimators: int = 100,
@@ -144,7 +154,8 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
                  max_depth: int | None = None, min_samples_split: int = 2,
                  min_samples_leaf: float = 1, max_features: float = 1.0,
                  target_weights: str | ArrayLike | None = None,
-                 on_infeasible_targets: str = "raise", tol: float = 1e-6, n_jobs: int | None = None,
+                 on_infeasible_targets: str = "raise", tol: float = 1e-6,
+                 time_limit: float | None = None, n_jobs: int | None = None,
                  random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
         self.constraints = constraints
         self.n_estimators = n_estimators
@@ -158,35 +169,50 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
         self.target_weights = target_weights
         self.on_infeasible_targets = on_infeasible_targets
         self.tol = tol
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
     def _learn(self, X, Y, sample_weight):
         from joblib import Parallel, delayed
-        Y, _ = prepare_targets(self, Y, self._feasible, self.target_weights_)
-        random = check_random_state(self.random_state)
-        seeds = (random.randint(2**31) for _ in range(int(self.n_estimators)))
 
-        def one(seed):
-            rows = np.arange(len(X))
-            draw = np.random.RandomState(seed)
-            if self.bootstrap:
-                rows = draw.randint(len(X), size=len(X))
-            tree = ConstrainedTreeRegressor(
+        def tree(**options):
+            return ConstrainedTreeRegressor(
                 self.constraints, split=self.split,
                 leaf="mean" if self.aggregate == "project" else "project",
                 target_weights=self.target_weights_, max_depth=self.max_depth,
                 min_samples_split=self.min_samples_split, min_samples_leaf=self.min_samples_leaf,
                 max_features=self.max_features, on_infeasible_targets="keep", tol=self.tol,
-                random_state=draw.randint(2**31))
-            tree.fit(X[rows], Y[rows], None if sample_weight is None else sample_weight[rows])
-            if tree.report_.ended == "interrupted":
-                raise KeyboardInterrupt              # it ends the forest, not a tree of it
-            return tree
+                **options)
 
-        self.estimators_ = Parallel(n_jobs=self.n_jobs, prefer="threads", verbose=self.verbose)(
-            delayed(one)(seed) for seed in seeds)
+        tree()._warm_up(X, Y, sample_weight)
+        clock = Clock(self.time_limit)
+        Y, _ = prepare_targets(self, Y, self._feasible, self.target_weights_)
+        random = check_random_state(self.random_state)
+        seeds = [random.randint(2**31) for _ in range(int(self.n_estimators))]
+
+        def one(number):
+            """Grow a tree; return None where time is over, but for the first."""
+            if number > 0 and clock.expired:
+                return None
+            rows = np.arange(len(X))
+            draw = np.random.RandomState(seeds[number])
+            if self.bootstrap:
+                rows = draw.randint(len(X), size=len(X))
+            limit = None if self.time_limit is None else max(clock.remaining, 1e-9)
+            grown = tree(random_state=draw.randint(2**31), time_limit=limit).fit(
+                X[rows], Y[rows], None if sample_weight is None else sample_weight[rows])
+            if grown.report_.ended == "interrupted":
+                raise KeyboardInterrupt              # it ends the forest, not a tree of it
+            return None if number > 0 and grown.report_.ended == "time_limit" else grown
+
+        grown = Parallel(n_jobs=self.n_jobs, prefer="threads", verbose=self.verbose)(
+            delayed(one)(number) for number in range(len(seeds)))
+        self.estimators_ = [each for each in grown if each is not None]
+        if len(self.estimators_) < len(seeds):
+            warn(f"the time limit ended the forest after {len(self.estimators_)} of {len(seeds)} "
+                 "trees; give more time, or fewer or smaller trees.")
 
     def _raw(self, X):
         total = sum(tree.tree_.value[tree.tree_.apply(X)] for tree in self.estimators_)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,16 +20,11 @@ from odtlib.constrained.regressor import (
     stated_problem,
 )
 from odtlib.estimator import TreeRegressor
-from odtlib.report import Clock, SolveReport, status_of
-from odtlib.tolerance import ROUNDING
+from odtlib.fit import FIRST_SLICE, Fit
+from odtlib.report import Clock
+from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.tree import DecisionTree
 from odtlib.trees import build, cut_back
-
-SLICE = 200_000     # rows of one feature after the other
-
-
-class _Stopped(Exception):
-    """The clock ran out, or the user interrupted."""
 
 
 class _Search:
@@ -44,27 +40,26 @@ class _Search:
     too small a leaf on fewer.  Then the bounds are those of ``unlimited``, a search without it.
     """
 
-    def __init__(self, table, origin, loss, min_leaf, code, penalty, tolerance, clock):
+    def __init__(self, table, origin, loss, min_leaf, code, penalty, tolerance, fit):
         self.table, self.row_constant = table, loss.row_constant(table.targets)
         self.price = _growth.Price(_growth.SQUARED, *code, np.inf, loss.weights, origin)
         self.min_leaf, self.penalty = min_leaf, penalty
-        self.tolerance, self.clock = tolerance, clock
+        self.tolerance, self.fit = tolerance, fit
         self.closed = is_closed(code, loss.weights)
         self.features, self.sums = np.arange(len(table.order)), np.empty(len(origin))
         self.scratch = _growth.make_scratch(len(table.targets), len(origin),
                                             room_for(code, loss.weights))
         self.evaluated = self.nodes = 0
-        self.root_bound, self.events, self.interrupted = 0.0, [], False
         self.unlimited = None if min_leaf == 1 else _Search(table, origin, loss, 1, code, penalty,
-                                                            tolerance, clock)
+                                                            tolerance, fit)
 
     def stump(self, order, values, split_too):
         """Return the cost of the best tree of depth one, or of the leaf, and the tree."""
         best, tree = np.inf, None
-        step = max(1, SLICE // order.shape[1])   # features between two looks at the clock
+        step = max(1, int(FIRST_SLICE) // order.shape[1])   # features between two looks
         for first in range(0, len(order), step):
-            if first > 0 and self.clock.expired:
-                raise _Stopped
+            if first > 0:
+                self.fit.clock.check()
             table = _growth.Table(order[first:first + step], values[first:first + step],
                                   self.table.targets, self.table.sample_weight)
             if self.closed:
@@ -122,12 +117,13 @@ class _Search:
         return [(k, budget - 1 - k)
                 for k in range(max(0, budget - 1 - most), min(budget - 1, most) + 1)]
 
-    def solve(self, order, values, depth, budget, cutoff, root=False):
+    def solve(self, order, values, depth, budget, cutoff, built=None):
         """Return a lower bound and a tree: the optimal one if its cost is below ``cutoff``.
 
         A tree is None (a leaf) or (feature, threshold, left, right) with at most ``budget``
         splits.  Where no tree below the cutoff exists the second part is False and the first still
-        a valid bound.
+        a valid bound.  Of the whole problem the fit is told what is known; ``built`` then makes a
+        tree of it.
         """
         if min(depth, budget) <= 1:
             cost, tree = self.stump(order, values, min(depth, budget) == 1)
@@ -136,6 +132,8 @@ class _Search:
         best, tree = self.stump(order, values, True)
         if best >= cutoff:
             best, tree = cutoff, False
+        elif built:
+            self.fit.offer(partial(built, tree), best)
         heap = []
         positions = []
         shares = self.shares(values.shape[1], depth, budget)
@@ -148,42 +146,32 @@ class _Search:
                     heapq.heappush(heap, (self.penalty, f, share, 0, len(cuts), 0.0, 0.0))
         while heap:
             bound, f, share, first, last, low_left, low_right = heapq.heappop(heap)
-            if root:
-                self.root_bound = max(self.root_bound, min(bound, best))
+            if built:       # the popped bound is the smallest that is left
+                self.fit.learn(min(bound, best))
             if bound >= best - self.tolerance:
                 break
-            if self.clock.expired or self.interrupted:
-                if root:   # the popped bound is the smallest that is left
-                    return bound, tree
-                raise _Stopped
+            self.fit.clock.check()
             middle = (first + last) // 2
             cut = positions[f][middle]
             sides = [(*side, depth - 1, budget) for side, budget in zip(
                 self.children(order, values, f, cut + 1), shares[share], strict=True)]
             self.evaluated += 1
             below = best - self.penalty
-            try:
-                left, left_tree = self.solve(*sides[0], below - low_right)
-                left = max(left, low_left)
-                right, right_tree = self.solve(*sides[1], below - left)
-                right = max(right, low_right)
-                left_bound, right_bound = left, right
-                if self.unlimited is not None:
-                    left_bound, right_bound = (
-                        self.unlimited.solve(*side, below - low)[0]
-                        for side, low in zip(sides, (low_right, low_left), strict=True))
-            except (_Stopped, KeyboardInterrupt) as stop:
-                self.interrupted |= isinstance(stop, KeyboardInterrupt) or (
-                    self.unlimited is not None and self.unlimited.interrupted)
-                if root:
-                    return min([bound, *(entry[0] for entry in heap)]), tree
-                raise _Stopped from None
+            left, left_tree = self.solve(*sides[0], below - low_right)
+            left = max(left, low_left)
+            right, right_tree = self.solve(*sides[1], below - left)
+            right = max(right, low_right)
+            left_bound, right_bound = left, right
+            if self.unlimited is not None:
+                left_bound, right_bound = (
+                    self.unlimited.solve(*side, below - low)[0]
+                    for side, low in zip(sides, (low_right, low_left), strict=True))
             if left_tree is not False and right_tree is not False and left + right < below:
                 best = left + right + self.penalty
                 low, high = values[f, cut], values[f, cut + 1]
                 tree = (f, _growth.midpoint(low, high), left_tree, right_tree)
-                if root:
-                    self.events.append((self.clock.elapsed, best, self.root_bound, "better tree"))
+                if built:
+                    self.fit.offer(partial(built, tree), best, "better tree")
             for a, b, x, y in ((first, middle, low_left, right_bound),
                                (middle + 1, last, left_bound, low_right)):
                 bound = x + y + self.penalty
@@ -259,8 +247,7 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
         self.verbose = verbose
 
     def _solve(self, X, Y, sample_weight):
-        clock = Clock(self.time_limit)
-        original = Y
+        clock, original = Clock(self.time_limit), Y
         feasible, loss, code, w = self._problem(Y, sample_weight)
         depth, budget = self._depth_within(len(X)), self._node_budget(len(X))
         penalty = float(self.split_penalty)
@@ -269,51 +256,44 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
         def evaluate(tree, Y):
             return loss.cost(Y, w, tree.value[tree.apply(X)]) + penalty * tree.n_splits
 
+        scale = loss.cost(Y, w, loss.best(Y, w, feasible))   # of a single leaf
+        fit = Fit(clock, partial(evaluate, Y=Y), scale=scale, start="greedy exact tree",
+                  verbose=self.verbose)
+        fit.proof = (f"optimal among all trees of {self._depth_in_words()} and at most {budget} "
+                     f"splits over all thresholds, with at least {self.min_samples_leaf} samples "
+                     "per leaf, for the targets trained on")
         begun = ConstrainedTreeRegressor(
             self.constraints, split="exact", max_depth=depth,
             min_samples_leaf=self.min_samples_leaf, target_weights=loss.weights, tol=self.tol,
             on_infeasible_targets="keep", time_limit=self.time_limit,
         ).fit(X, Y, sample_weight)
-        greedy = cut_back(begun.tree_, budget, penalty,
-                          node_costs(begun.tree_, X, Y, w, loss))
-        start = evaluate(greedy, Y)
-        origin = np.average(Y, axis=0, weights=sample_weight)
-        table = presorted(X, Y - origin, sample_weight)   # rounding is relative to the root's cost
-        scale = loss.cost(Y, w, loss.best(Y, w, feasible))   # of a single leaf
-        search = _Search(table, origin, loss, int(self.min_samples_leaf), code, penalty,
-                         ROUNDING * scale, clock)
-        search.events.append((clock.elapsed, start, 0.0, "greedy tree"))
-        # Only trees better by more than rounding replace the greedy one.
-        search.interrupted = begun.report_.status == "interrupted"
-        try:
-            if search.interrupted:
-                raise _Stopped
-            bound, found = search.solve(table.order, table.values, depth, budget,
-                                        start - ROUNDING * scale, root=True)
-        except _Stopped:   # before every split was seen once
-            bound, found = 0.0, False
-        tree = greedy if found is False else self._wrap(found, X, Y, w, feasible, loss)
-        stopped = search.interrupted or clock.expired
-        objective = evaluate(tree, original)
-        trained = evaluate(tree, Y)   # differs where targets were projected
-        ended = status_of("interrupted" if search.interrupted else
-                          "time_limit" if stopped else "heuristic",
-                          trained, bound if stopped else trained, scale)
-        if ended == "optimal":
-            bound = objective
-        elif trained != objective:
-            bound = -np.inf
-        report = SolveReport(
-            ended, objective, bound, clock.elapsed, start="greedy exact tree",
-            counters={"splits_evaluated": search.evaluated, "subproblems": search.nodes},
-            trace=search.events,
-            proof=f"optimal among all trees of {self._depth_in_words()} and at most {budget} "
-                  f"splits over all thresholds, with at least {self.min_samples_leaf} samples per "
-                  "leaf, for the targets trained on", scale=scale)
+        fit.offer(cut_back(begun.tree_, budget, penalty,
+                           node_costs(begun.tree_, X, Y, w, loss)), event="greedy tree")
+        fit.counters.update(splits_evaluated=0, subproblems=0)
+        with fit.stops():
+            if begun.report_.status == "interrupted":
+                raise KeyboardInterrupt
+            origin = np.average(Y, axis=0, weights=sample_weight)
+            table = presorted(X, Y - origin, sample_weight)   # rounding: of the root's cost
+            search = _Search(table, origin, loss, int(self.min_samples_leaf), code, penalty,
+                             ROUNDING * scale, fit)
+            try:
+                # Only trees better by more than rounding replace the greedy one.
+                cost, found = search.solve(
+                    table.order, table.values, depth, budget, fit.objective - ROUNDING * scale,
+                    built := partial(self._wrap, X=X, Y=Y, w=w, feasible=feasible, loss=loss))
+            finally:
+                fit.counters.update(splits_evaluated=search.evaluated, subproblems=search.nodes)
+            if found is not False:
+                fit.offer(partial(built, found), cost)
+            fit.finish()
+        trained, fit.objective = evaluate(fit.tree, Y), evaluate(fit.tree, original)
+        if fit.ended == "optimal" or trained - fit.bound <= PROOF * scale:
+            fit.finish()
+        elif trained != fit.objective:      # targets were projected
+            fit.bound = -np.inf
         self.target_weights_ = loss.weights
-        if self.verbose:
-            print(report)
-        return tree, report
+        return fit.tree, fit.report()
 
     def _warm_up(self, X, Y, sample_weight):
         _, loss, code, _ = self._problem(Y, sample_weight)

@@ -16,7 +16,8 @@ from odtlib.constrained._losses import huber_points
 from odtlib.constrained.builder import compile_growth, grow_tree, make_loss
 from odtlib.constrained.sets.base import target_weights
 from odtlib.estimator import TreeRegressor
-from odtlib.report import Clock, SolveReport
+from odtlib.fit import Fit
+from odtlib.report import Clock
 from odtlib.trees import cut_back
 
 # Parameters that the estimators with constraints among the targets have in common.
@@ -190,8 +191,7 @@ class ConstrainedTreeRegressor(TreeRegressor):
         self.random_state = random_state
 
     def _solve(self, X, Y, sample_weight):
-        clock = Clock(self.time_limit)
-        original = Y
+        fit, original = Fit(Clock(self.time_limit)), Y
         feasible, loss, w = stated_problem(self, Y, sample_weight)
         Y, inside = prepare_targets(self, Y, feasible, loss.weights)
         self._check_combination(Y, feasible, loss)
@@ -200,7 +200,7 @@ class ConstrainedTreeRegressor(TreeRegressor):
             self._depth_within(len(X)), int(self.min_samples_split), int(self.min_samples_leaf),
             min(p, max(1, int(most if isinstance(most, Integral) else most * p))),
             int(check_random_state(self.random_state).randint(2**31)))
-        growth = self._grow(X, Y, sample_weight, loss, feasible, limits, clock)
+        growth = self._grow(X, Y, sample_weight, loss, feasible, limits, fit)
         tree = self._predictions(growth, Y, w, inside, feasible, loss, X)
         if self.ccp_alpha > 0:
             # scikit-learn's impurity is the mean over the targets, per unit of weight
@@ -213,18 +213,17 @@ class ConstrainedTreeRegressor(TreeRegressor):
             raise RuntimeError(f"the prediction of leaf {node} is not feasible "
                                f"({feasible.explain(tree.value[node])}); raise tol above the "
                                "accuracy of the projection.")
-        objective = loss.cost(original, w, tree.value[tree.apply(X)])
-        return tree, SolveReport(growth.status, objective, 0.0, clock.elapsed,
-                                 counters=growth.counters,
-                                 scale=loss.cost(original, w, tree.value[0]))
+        fit.scale = loss.cost(original, w, tree.value[0])
+        fit.offer(tree, loss.cost(original, w, tree.value[tree.apply(X)]))
+        return tree, fit.report()
 
     def _warm_up(self, X, Y, sample_weight):
         feasible, loss, _ = stated_problem(self, Y, sample_weight)
         return compile_growth(loss, self.split, feasible)
 
-    def _grow(self, X, Y, sample_weight, loss, feasible, limits, clock):
+    def _grow(self, X, Y, sample_weight, loss, feasible, limits, fit):
         rate = float(self.penalty_strength) if self.split == "penalty" else np.inf
-        return grow_tree(X, Y, sample_weight, loss, self.split, feasible, rate, limits, clock)
+        return grow_tree(X, Y, sample_weight, loss, self.split, feasible, rate, limits, fit)
 
     def _check_combination(self, Y, feasible, loss):
         """Refuse what cannot be done."""

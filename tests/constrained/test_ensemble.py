@@ -86,6 +86,21 @@ def test_an_interrupted_tree_ends_the_forest(monkeypatch):
     assert len(fitted) == 1
 
 
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_a_time_limit_leaves_the_trees_grown_by_then_and_says_so(n_jobs):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(300, 4)), rng.random((300, 2))
+    options = {"constraints": sets.Box(0, 1), "random_state": 0, "n_jobs": n_jobs}
+    with pytest.warns(UserWarning, match=r"after \d+ of 20000 trees"):
+        forest = ConstrainedForestRegressor(n_estimators=20_000, time_limit=0.2, **options)
+        forest.fit(X, Y)
+    grown = len(forest.estimators_)
+    assert 0 < grown < 20_000
+    if n_jobs is None:      # they are the first
+        first = ConstrainedForestRegressor(n_estimators=grown, time_limit=1e6, **options)
+        assert grown == 1 or np.array_equal(first.fit(X, Y).predict(X), forest.predict(X))
+
+
 def test_forest_is_as_good_as_the_one_people_use():
     """On unconstrained targets our forest and scikit-learn's differ by chance only."""
     rows, targets = RNG.normal(size=(400, 4)), None

@@ -499,8 +499,8 @@ def test_verify_names_lengths_that_differ():
     {"constraints": sets.Box(0, 1), "split": "exact", "criterion": "absolute_error"},
 ])
 def test_an_expired_clock_splits_the_node_in_work_and_no_other(options, monkeypatch):
-    monkeypatch.setattr(Clock, "remaining", property(lambda self: 0.0))
-    monkeypatch.setattr(builder, "SLICE", 1)
+    monkeypatch.setattr(Clock, "expired", True)
+    monkeypatch.setattr(builder, "FIRST_SLICE", 1e-2)
     rng = np.random.default_rng(0)
     model = ConstrainedTreeRegressor(time_limit=1, on_infeasible_targets="keep", **options)
     model.fit(rng.normal(size=(40, 3)), rng.normal(size=(40, 2)))
@@ -514,5 +514,6 @@ def test_growth_in_slices_gives_the_same_tree(max_features, monkeypatch):
     model = ConstrainedTreeRegressor(sets.Simplex(1.0), split="exact", random_state=0,
                                      max_features=max_features, on_infeasible_targets="keep")
     whole = model.fit(X, Y).tree_
-    monkeypatch.setattr(builder, "SLICE", 1)
+    monkeypatch.setattr(builder, "FIRST_SLICE", 1e-2)
+    monkeypatch.setattr("odtlib.fit.LONGEST_SLICE", 1e-9)
     assert model.fit(X, Y).tree_ == whole
