@@ -12,11 +12,11 @@ from sklearn.utils._param_validation import Interval
 from odtlib._numba.warm import warm_up
 from odtlib.certificate import CertifiedMixin
 from odtlib.continuous import _kernels as k
-from odtlib.continuous.costs import Costs, check_splits, node_limit
-from odtlib.continuous.progress import Found, progress, report_of
+from odtlib.continuous.costs import Costs, check_splits, node_limit, proof_of
 from odtlib.continuous.solver import (
     CACHE_BYTES,
     MAX_CLASSES,
+    SHORT,
     SortedColumns,
     ThresholdSearch,
     bytes_needed,
@@ -26,10 +26,10 @@ from odtlib.continuous.solver import (
     wide_numbers,
 )
 from odtlib.estimator import TreeClassifier
+from odtlib.fit import Fit
 from odtlib.heuristics.cart import single_leaf
 from odtlib.heuristics.start import starting_tree, warm_up_start
-from odtlib.report import Clock, TimeUp
-from odtlib.tolerance import ROUNDING
+from odtlib.report import Clock
 from odtlib.tree import DecisionTree
 from odtlib.trees import cut_back
 
@@ -165,7 +165,7 @@ class ContinuousTreeClassifier(CertifiedMixin, TreeClassifier):
             arrays = search_arrays(4, 1, cost, 2, wide)
             columns = SortedColumns(X, y, cost, arrays, Clock())
             decode(columns.best_stump(cost), X, y, cost)
-            ThresholdSearch(columns, cost, 2, arrays).advance()
+            ThresholdSearch(columns, cost, 2, arrays).advance(SHORT)
 
         return warm_up_start(self.start) + warm_up(
             "the search over all thresholds", k.search, run, (wide, weighted))
@@ -175,29 +175,25 @@ class ContinuousTreeClassifier(CertifiedMixin, TreeClassifier):
         if n_classes > MAX_CLASSES:
             raise ValueError(f"y holds {n_classes} classes; ContinuousTreeClassifier takes at most "
                              f"{MAX_CLASSES}. Are these labels, or a numeric target?")
-        clock = Clock(self.time_limit)
+        fit = Fit(Clock(self.time_limit), start=self._start_word(), verbose=self.verbose)
         cost = Costs(y, n_classes, sample_weight, float(self.split_penalty),
                      int(self.min_samples_leaf))
         max_nodes = node_limit(self.max_nodes, self.max_leaf_nodes)
-        start = _Start(self, X, y, sample_weight, cost, max_nodes, clock)
-        found = self._search(X, y, sample_weight, cost, max_nodes, start, clock)
-        tree = found.tree
+        fit.proof, fit.scale = proof_of(self, len(y), max_nodes), cost.total / cost.scale
+        start = _Start(self, X, y, sample_weight, cost, max_nodes, fit.clock)
+        tree, best, bound = self._search(X, y, sample_weight, cost, max_nodes, start, fit)
         wrong = tree.predict_codes(X) != y
-        if cost.of(wrong, tree) > found.cost:
+        if cost.of(wrong, tree) > best:
             raise RuntimeError(f"the tree costs {cost.of(wrong, tree)}, the search counted "
-                               f"{found.cost}: please report this data set as a bug of odtlib.")
-        objective = cost.split_penalty * tree.n_splits + float(
-            np.count_nonzero(wrong) if sample_weight is None else sample_weight[wrong].sum())
-        scale = cost.total / cost.scale
-        bound = cost.bound(found.bound)
-        if objective - bound <= ROUNDING * scale:
-            bound = objective
-        return tree, report_of(self, found, len(y), max_nodes, objective, bound, scale,
-                               clock.elapsed)
+                               f"{best}: please report this data set as a bug of odtlib.")
+        fit.offer(tree, cost.split_penalty * tree.n_splits + float(
+            np.count_nonzero(wrong) if sample_weight is None else sample_weight[wrong].sum()))
+        fit.learn(cost.bound(bound))
+        return tree, fit.report()
 
-    def _search(self, X, y, sample_weight, cost, max_nodes, start, clock):
-        """Return the best tree, a lower bound, and how the search ended."""
-        n, p = X.shape
+    def _search(self, X, y, sample_weight, cost, max_nodes, start, fit):
+        """Return the best tree, its cost and a lower bound, in the unit of the search."""
+        (n, p), clock = X.shape, fit.clock
         n_jobs = 1 if self.n_jobs is None else effective_n_jobs(self.n_jobs)
         # each split takes a leaf's worth of rows from those below it
         depth = min(self._depth_within(n), max(0, n // cost.min_samples_leaf - 1),
@@ -205,51 +201,45 @@ class ContinuousTreeClassifier(CertifiedMixin, TreeClassifier):
         if cost.penalty > 0:
             depth = min(depth, start.leaf_cost // cost.penalty)
         if depth == 0:
-            return Found(*start.known, start.leaf_cost, "heuristic")
+            return *start.known, start.leaf_cost
         wide = wide_numbers(n, cost.n_classes, cost.weight is not None)
         arrays = search_arrays(n, p, cost, depth, wide, max_nodes)
         cache_bytes = CACHE_BYTES if self.cache else 0
-        if self.memory_limit is not None:
-            spare = self.memory_limit * 1e6 / n_jobs - bytes_needed(arrays)
-            if spare < 0:
-                return Found(*start.grown(), 0, "memory_limit")
-            cache_bytes = int(min(cache_bytes, spare))
-        begin = clock.elapsed
-        try:
+        search, begin = None, clock.elapsed
+        with fit.stops():
+            if self.memory_limit is not None:
+                spare = self.memory_limit * 1e6 / n_jobs - bytes_needed(arrays)
+                if spare < 0:
+                    raise MemoryError
+                cache_bytes = int(min(cache_bytes, spare))
             columns = SortedColumns(X, y, cost, arrays, clock)
             sorted_in = clock.elapsed - begin
             depth = min(depth, columns.n_thresholds)
             if depth <= 1:
                 tree = decode(columns.best_stump(cost), X, y, cost, sample_weight)
                 best = cost.of(tree.predict_codes(X) != y, tree)
-                return Found(tree, best, best, "heuristic")
+                return tree, best, best
             search = ThresholdSearch(
                 columns, cost, depth, arrays, max_nodes=max_nodes, cache_bytes=cache_bytes,
                 allowed_gap=int(self.max_gap * cost.total))
-        except TimeUp:
-            return Found(*start.grown(), 0, "time_limit")
-        except MemoryError:
-            return Found(*start.grown(), 0, "memory_limit")
-        except KeyboardInterrupt:
-            return Found(*start.known, 0, "interrupted")
-        trace = []
-        with progress(self.verbose, int(search.candidates.sum()), "feature",
-                      1 / cost.scale) as show:
-            def watch(event, objective, bound, done):
-                trace.append((clock.elapsed, objective / cost.scale, cost.bound(bound), event))
-                show(objective, bound, done)
+        if search is None:
+            return *(start.known if fit.ended == "interrupted" else start.grown()), 0
 
-            seconds = CART_FACTOR * sorted_in
-            run = run_search(search, clock, n_jobs, (lambda: start.grown()[1]) if
-                             clock.remaining > seconds else None, watch, seconds)
+        def watch(event, objective, bound):
+            fit.note(event, objective / cost.scale, cost.bound(bound))
+
+        seconds = CART_FACTOR * sorted_in
+        run = run_search(search, fit, n_jobs, (lambda: start.grown()[1]) if
+                         clock.remaining > seconds else None, watch, seconds)
+        fit.counters = run.counters
         # a run cut short falls back on CART, unless growing it would overrun the limit by far
-        if run.ended == "time_limit" and sorted_in < 0.1:
+        if fit.ended == "time_limit" and sorted_in < 0.1:
             start.grown()
         if run.tree is not None and run.cost <= start.best:
             tree, best = decode(run.tree, X, y, cost, sample_weight), run.cost
         else:
             tree, best = start.known
-        return Found(tree, best, min(best, run.bound), run.ended, run.counters, trace)
+        return tree, best, min(best, run.bound)
 
 
 class _Start:

@@ -66,3 +66,10 @@ def check_splits(start, max_nodes):
     if max_nodes is not None and start.n_splits > max_nodes:
         raise ValueError(f"start has {start.n_splits} splits and the limit is {max_nodes}; give a "
                          "smaller tree or raise max_nodes or max_leaf_nodes.")
+
+
+def proof_of(model, n_rows, max_nodes, note=""):
+    """Return what the tree of an estimator is optimal for, should it prove to be."""
+    limit = "" if max_nodes is None else f" with at most {max_nodes} splits"
+    return (f"optimal over all thresholds of {model.n_features_in_} features on {n_rows} rows at "
+            f"{model._depth_in_words()}{limit}{note}")

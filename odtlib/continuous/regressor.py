@@ -27,18 +27,17 @@ from odtlib.continuous._regression import (
     inherit,
     solve_pair,
 )
-from odtlib.continuous.costs import check_splits, node_limit
-from odtlib.continuous.progress import Found, progress, report_of
+from odtlib.continuous.costs import check_splits, node_limit, proof_of
 from odtlib.estimator import SingleTargetRegressor
+from odtlib.fit import Fit, Pace
 from odtlib.heuristics.cart import patient_clock
 from odtlib.heuristics.start import checked_start, warm_up_start
-from odtlib.report import Clock, TimeUp
+from odtlib.report import Clock
 from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.tree import DecisionTree, midpoint
 from odtlib.trees import build, cut_back, penalised_errors
 
 NO_LIMIT = Clock()
-SLICE = 3_000_000       # row visits between two looks at the clock: some 50 ms
 
 
 class ContinuousTreeRegressor(CertifiedMixin, SingleTargetRegressor):
@@ -131,14 +130,15 @@ class ContinuousTreeRegressor(CertifiedMixin, SingleTargetRegressor):
         def run():
             rows = _Rows(np.arange(6.0)[:, None], np.array([0.0, 1, 0, 1, 0, 2]), np.ones(6))
             search = _Search(rows, 3, 7, 0.0, 1, NO_LIMIT)
-            search.run(*search.tree(None, 0), None, NO_LIMIT, 0)
+            search.run(Fit(NO_LIMIT), *search.tree(None, 0), None, NO_LIMIT)
             node = rows.node(rows.order, np.ones(6, bool), 6)
             inherit(*node.known, node)
 
         return warm_up_start(None) + warm_up("the regression sweep", solve_pair, run)
 
     def _solve(self, X, y, sample_weight):
-        clock, preparation = Clock(self.time_limit), patient_clock(self.time_limit)
+        fit = Fit(Clock(self.time_limit), start=self._start_word(), verbose=self.verbose)
+        preparation = patient_clock(self.time_limit)
         rows = _Rows(X, y, np.ones(len(y)) if sample_weight is None else sample_weight)
         nodes, limit = self._node_budget(len(y)), node_limit(self.max_nodes, self.max_leaf_nodes)
         start = self._given_start()
@@ -147,22 +147,24 @@ class ContinuousTreeRegressor(CertifiedMixin, SingleTargetRegressor):
             start = checked_start(start, "regression", X, self.max_depth, least, lambda tree: tree)
             check_splits(start, limit)
         search = _Search(rows, min(self._depth_within(len(y)), nodes), nodes,
-                         self.split_penalty / rows.unit, int(self.min_samples_leaf), clock)
-        found = Found(*search.tree(None, 0), counters=search.counters)
-        if nodes > 0 and found.cost > search.penalty + search.tolerance:
-            found = search.run(found.tree, found.cost, start, preparation, self.verbose)
-        tree, cost, ended = found.tree, found.cost * rows.unit, found.ended
+                         self.split_penalty / rows.unit, int(self.min_samples_leaf), fit.clock)
+        fit.proof = proof_of(self, len(y), limit, ", up to rounding")
+        fit.scale, fit.counters = rows.whole * rows.unit, search.counters
+        tree, cost = search.tree(None, 0)
+        if nodes > 0 and cost > search.penalty + search.tolerance:
+            tree, cost = search.run(fit, tree, cost, start, preparation)
+        cost *= rows.unit
         objective = penalised_errors(tree, X, y, sample_weight,
                                      split_penalty=float(self.split_penalty))
-        scale = rows.whole * rows.unit
         # a leaf's mean is rounded like the targets, which matters where they hardly differ
         rounded = 4 * np.finfo(float).eps * np.abs(y).max()
-        if abs(objective - cost) > PROOF * scale + rows.weight.sum() * rounded ** 2:
+        if abs(objective - cost) > PROOF * fit.scale + rows.weight.sum() * rounded ** 2:
             raise RuntimeError(f"the tree costs {objective}, the search counted {cost}: please "
                                "report this data set as a bug of odtlib.")
-        bound = objective if ended == "optimal" else found.bound * rows.unit
-        return tree, report_of(self, found, len(y), limit, objective, bound, scale, clock.elapsed,
-                               ", up to rounding")
+        fit.offer(tree, objective)
+        if not fit.stopped:
+            fit.finish()
+        return tree, fit.report()
 
 
 def _plan(tree, node=0):
@@ -275,7 +277,7 @@ class _Search:
 
     def __init__(self, rows, depth, max_nodes, penalty, least, clock):
         self.rows, self.depth, self.max_nodes = rows, depth, max_nodes
-        self.penalty, self.least, self.clock = penalty, least, clock
+        self.penalty, self.least, self.clock, self.pace = penalty, least, clock, Pace()
         self.tolerance = ROUNDING * rows.whole
         self.counters = {"depth_two": 0, "batches": 0, "thresholds": 0, "candidates": 0}
         n = len(rows.y)
@@ -314,21 +316,23 @@ class _Search:
         cost = sum(data.leaf_cost(leaf == number) for number in np.flatnonzero(tree.feature < 0))
         return tree, cost + self.penalty * tree.n_splits
 
-    def run(self, tree, best, start, preparation, verbose):
-        """Sort the rows and search, from a known tree or the start, to the end or to a limit."""
-        rows, bound, trace, ended = self.rows, 0.0, [], "optimal"
+    def run(self, fit, tree, best, start, preparation):
+        """Sort the rows and search, from a known tree or the start, to the end or to a limit.
 
-        def watch(plan, cost, lower, closed):
-            nonlocal tree, best, bound
+        Return the best tree and its cost.
+        """
+        rows = self.rows
+
+        def watch(plan, cost, lower):
+            nonlocal tree, best
             if cost < best - self.tolerance:
                 better, cost = self.tree(plan, self.depth)
                 if cost < best:
                     tree, best = better, cost
-            bound = max(bound, min(best, lower))
-            trace.append((self.clock.elapsed, best * rows.unit, bound * rows.unit, "searched"))
-            show(best, bound, closed)
+            fit.learn(min(best, lower) * rows.unit)
+            fit.note("searched", best * rows.unit)
 
-        try:
+        with fit.stops():
             rows.sort(preparation)
             if start is not None:
                 plan = _plan(start) if start != "cart" else None
@@ -336,17 +340,12 @@ class _Search:
                 if cost < best:
                     tree, best = better, cost
             preparation.check()
-            with progress(verbose, rows.n_thresholds, "threshold", rows.unit) as show:
-                inside = np.ones(len(rows.y), bool)
-                root = rows.node(rows.order, inside, len(inside))
-                self.counters["candidates"] = int(root.n_cuts.sum())
-                solution = self.solve(root, self.depth, self.max_nodes, best, watch)
-                watch(solution.plan, solution.cost, np.inf, self.counters["candidates"])
-        except TimeUp:
-            ended = "time_limit"
-        except KeyboardInterrupt:
-            ended = "interrupted"
-        return Found(tree, best, bound, ended, self.counters, trace)
+            inside = np.ones(len(rows.y), bool)
+            root = rows.node(rows.order, inside, len(inside))
+            self.counters["candidates"] = int(root.n_cuts.sum())
+            solution = self.solve(root, self.depth, self.max_nodes, best, watch)
+            watch(solution.plan, solution.cost, np.inf)
+        return tree, best
 
     def solve(self, node, depth, max_nodes, cap, watch=None):
         """Return the solution of a node with at most so many levels and splits."""
@@ -378,16 +377,16 @@ class _Search:
         node.progress[FEATURE] = -1
         finished = False
         while not finished:
-            finished = solve_pair(
+            finished = self.pace.slice(lambda work: solve_pair(
                 node, rows.product, rows.mass, rows.share, max_nodes, self.penalty, self.least,
-                cap, self.tolerance, SLICE, self.batch, best)
+                cap, self.tolerance, work, self.batch, best))
             f, k = node.progress[:2].tolist()
             plan = (f, rows.threshold(node, f, k), None, None) if f >= 0 else None
             for name, at in (("batches", BATCHES), ("thresholds", SWEPT)):
                 self.counters[name] += int(node.progress[at])
                 node.progress[at] = 0
             if watch:
-                watch(plan, best[0], node.bounds.min(), int((node.n_cuts - node.n_open).sum()))
+                watch(plan, best[0], node.bounds.min())
             if not finished:
                 self.clock.check()
         self.counters["depth_two"] += 1
@@ -409,7 +408,6 @@ class _Search:
         queue = [(penalty, next(number), int(f), share, -1, int(node.n_cuts[f]), 0.0, 0.0, None,
                   None) for f in np.argsort(node.promise) if node.n_cuts[f] > 0
                  for share in range(first, first + n_divisions)]
-        n_open = n_thresholds = sum(interval[5] for interval in queue)
         while queue:
             self.clock.check()
             bound, _, f, share, a, b, *known = heappop(queue)
@@ -444,16 +442,14 @@ class _Search:
             if cost < limit:
                 threshold = rows.threshold(node, f, t)
                 best, plan = cost, (f, threshold, *(child.plan for child in children))
-            n_open -= b - a - 1
             below, above = (None if child is None else child.known for child in children)
             for interval in ((a, t, known[0], lowest[1], known[2], above),
                              (t, b, lowest[0], known[1], below, known[3])):
                 if interval[1] - interval[0] > 1:
-                    n_open += interval[1] - interval[0] - 1
                     heappush(queue, (interval[2] + interval[3] + penalty, next(number), f, share,
                                      *interval))
             if watch:
                 least = min((proved, *(interval[0] for interval in queue[:1])))
-                watch(plan, best, least, n_thresholds - n_open)
+                watch(plan, best, least)
         cost = best if best < cap else max(cap, min(proved, relaxed))
         return _Solution(cost, relaxed, plan, pair.known)

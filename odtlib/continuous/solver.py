@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from copy import copy
 from functools import cache, partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,13 +21,14 @@ from odtlib.continuous._sweep import (
     bucket_table,
     two_class_table,
 )
-from odtlib.continuous.progress import Found
+from odtlib.fit import Pace
+from odtlib.report import TimeUp
 from odtlib.solver_threads import Flag, in_threads
 from odtlib.tree import LEAF, DecisionTree, midpoint
 
 NARROW_ROWS = 32_767      # 16-bit counters and ranks hold this many rows
 NARROW_CLASSES = 1 << (16 - CLASS_SHIFT)      # and 16-bit codes this many classes
-SLICE = 20_000_000        # row visits between two looks at the clock: some 30 ms
+SHORT = 20_000_000        # row visits of a search that is too short to want a start: some 30 ms
 PATIENCE = 10             # a start takes at most a tenth of the time of the search
 MAX_INTERVALS = 1024           # open intervals kept per feature of a depth-two problem
 MAX_KEPT = 1024           # evaluated thresholds whose bounds per feature are inherited
@@ -228,8 +230,8 @@ class ThresholdSearch:
                      for name, array in self.arrays.items()})
         return other
 
-    def advance(self, work=SLICE):
-        """Search for one slice; see :func:`odtlib.continuous._kernels.search`."""
+    def advance(self, work):
+        """Search for so many row visits; see :func:`odtlib.continuous._kernels.search`."""
         self.state[k.LIMIT] = self.state[k.WORK] + work
         return k.search(*self._arguments)
 
@@ -274,40 +276,49 @@ def _in_lines(array):
     return copy
 
 
-def run_search(search, clock, n_jobs=1, start=None, watch=lambda *event: None, start_seconds=0.0):
+class Found(NamedTuple):
+    """What a search has found: the nodes of a tree, or None, its cost, a bound, and counters."""
+
+    tree: np.ndarray | None
+    cost: int
+    bound: int
+    counters: dict
+
+
+def run_search(search, fit, n_jobs=1, start=None, watch=lambda *event: None, start_seconds=0.0):
     """Run a search to its end or to a limit, on ``n_jobs`` threads that share the root features.
 
     The tree that it has found is None where it is that of ``start``.
     ``start()`` returns the cost of a known tree, in about ``start_seconds``.  It is called once
-    the search has taken ``PATIENCE`` times as long and more than a slice, or when the limit is
-    near.  ``watch(event, cost, bound, done)`` is called after every incumbent and after every
-    closed root feature, of which ``done`` are closed.
+    the search has taken ``PATIENCE`` times as long and is not ``SHORT``, or when the limit is
+    near.  ``watch(event, cost, bound)`` is called after every incumbent and after every closed
+    root feature.
     """
-    shared = _Shared(search, clock, start, start_seconds, watch)
-    ended = "heuristic"
-    try:
-        shared.work(search, [])      # the root's depth-two tree
-        for probe in (True, False):     # one threshold per feature, then features in that order
-            if shared.stop.is_set():
-                break
-            queue = [(f, probe) for f in search.feature_order()]
-            copies = [] if probe else [search.clone() for _ in range(min(n_jobs, len(queue)) - 1)]
-            shared.searches += copies
-            if copies:
-                in_threads([partial(shared.work, part, queue) for part in shared.searches],
-                           shared.stop.set)
-            else:
-                shared.work(search, queue)
-    except KeyboardInterrupt:
-        shared.stop.set()
-        ended = "interrupted"
-    else:
-        ended = "time_limit" if shared.timed_out else "heuristic"
+    shared = _Shared(search, fit.clock, start, start_seconds, watch)
+    with fit.stops():
+        try:
+            shared.work(search, [])      # the root's depth-two tree
+            for probe in (True, False):     # one threshold per feature, then features in that order
+                if shared.stop.is_set():
+                    break
+                queue = [(f, probe) for f in search.feature_order()]
+                copies = [] if probe else [search.clone()
+                                           for _ in range(min(n_jobs, len(queue)) - 1)]
+                shared.searches += copies
+                if copies:
+                    in_threads([partial(shared.work, part, queue) for part in shared.searches],
+                               shared.stop.set)
+                else:
+                    shared.work(search, queue)
+        finally:
+            shared.stop.set()
+        if shared.timed_out:
+            raise TimeUp
     if search.salvage() and search.best < shared.best:
         shared.best, shared.tree = search.best, search.arrays["trees"][0].copy()
     names = "nodes", "depth_two", "batches", "thresholds", "cache_stored", "cache_hits"
     totals = np.sum([part.state for part in shared.searches], axis=0)[k.NODES:].tolist()
-    return Found(shared.tree, shared.best, shared.bound(ended == "heuristic"), ended,
+    return Found(shared.tree, shared.best, shared.bound(not fit.stopped),
                  dict(zip(names, totals, strict=True)))
 
 
@@ -318,7 +329,7 @@ class _Shared:
         self.searches = [search]
         self.clock, self.start, self.watch = clock, start, watch
         self.begun, self.start_seconds = clock.elapsed, start_seconds
-        self.best, self.tree, self.closed = search.best, None, 0
+        self.best, self.tree = search.best, None
         self.lock, self.stop, self.timed_out = threading.Lock(), Flag(), False
 
     def bound(self, finished=False):
@@ -338,27 +349,27 @@ class _Shared:
 
     def work(self, search, queue):
         """Search, and take root features off the queue, until it is empty or a limit is reached."""
+        pace = Pace()
         while not self.stop.is_set():
-            outcome = search.advance()
+            outcome = pace.slice(search.advance)
             with self.lock:
                 if search.best < self.best:
                     self.best, self.tree = search.best, search.arrays["trees"][0].copy()
-                    self.watch("improved", self.best, self.bound(), self.closed)
-                elif (outcome != k.DONE and self.start is not None and search.state[k.WORK] > SLICE
+                    self.watch("improved", self.best, self.bound())
+                elif (outcome != k.DONE and self.start is not None and search.state[k.WORK] > SHORT
                       and self.start_is_due() and not self.clock.expired):
                     start, self.start = self.start, None
                     known = start()
                     if known < self.best:
                         self.best, self.tree = known, None
-                        self.watch("start", self.best, self.bound(), self.closed)
+                        self.watch("start", self.best, self.bound())
                 search.frame[k.BEST] = self.best
                 if outcome == k.DONE or self.best <= search.arrays["problem"][k.PENALTY]:
                     self.stop.set()     # without errors, or with one split, nothing is better
                     return
                 if outcome == k.WANTS_FEATURE:
                     if search.current is not None:
-                        self.closed += 1
-                        self.watch("feature closed", self.best, self.bound(), self.closed)
+                        self.watch("feature closed", self.best, self.bound())
                     if not queue:
                         return
                     candidate, probe = queue.pop(0)

@@ -542,16 +542,21 @@ def test_kernels_are_compiled_before_the_clock_starts(monkeypatch):
         assert [kernel.signatures for kernel in KERNELS] == compiled
 
 
+def in_small_slices(monkeypatch):
+    monkeypatch.setattr("odtlib.fit.FIRST_SLICE", 1)
+    monkeypatch.setattr("odtlib.fit.LONGEST_SLICE", 1e-9)
+
+
 def test_a_cut_depth_two_solve_is_used(monkeypatch):
     X, y = hard()
-    clock = module.Clock(1e-9)
+    fit = module.Fit(module.Clock(1e-9))
     cost = module.Costs(y, 2, None, 0.0, 1)
     arrays = solver.search_arrays(*X.shape, cost, 4, False)
     columns = solver.SortedColumns(X, y, cost, arrays, module.Clock())
     search = solver.ThresholdSearch(columns, cost, 4, arrays)
-    monkeypatch.setattr(solver.ThresholdSearch.advance, "__defaults__", (1,))
-    run = solver.run_search(search, clock)
-    assert run.ended == "time_limit"
+    in_small_slices(monkeypatch)
+    run = solver.run_search(search, fit)
+    assert fit.ended == "time_limit"
     tree = solver.decode(run.tree, X, y, cost)
     assert cost.of(tree.predict_codes(X) != y, tree) == run.cost < min(np.bincount(y))
 
@@ -560,7 +565,7 @@ def test_slices_do_not_change_the_search(monkeypatch):
     random = np.random.default_rng(900)
     X, y = random.normal(size=(60, 4)).round(1), random.integers(0, 3, 60)
     whole = ContinuousTreeClassifier(4, start=None).fit(X, y)
-    monkeypatch.setattr(solver.ThresholdSearch.advance, "__defaults__", (1,))
+    in_small_slices(monkeypatch)
     cut = ContinuousTreeClassifier(4, start=None).fit(X, y)
     assert cut.tree_ == whole.tree_
     assert cut.report_.counters == whole.report_.counters
@@ -626,6 +631,7 @@ def test_progress_and_trace(capsys):
     X, y = hard(80)
     model = ContinuousTreeClassifier(3, start=None, verbose=1).fit(X, y)
     assert (model.report_.trace["event"] == "feature closed").sum() == X.shape[1]
+    assert capsys.readouterr().out.count("feature closed") == X.shape[1]
     assert model.report_.trace["bound"].iloc[-1] == model.report_.objective
     assert set(model.report_.counters) == {"nodes", "depth_two", "batches", "thresholds",
                                            "cache_stored", "cache_hits"}
@@ -635,8 +641,12 @@ def test_a_search_that_is_cut_short_with_nothing_better_leaves_cart(monkeypatch)
     random = np.random.default_rng(0)
     X = random.normal(size=(60, 3))
     y = (X[:, 0] > 0) ^ (random.random(60) < 0.1)
-    nothing = SimpleNamespace(ended="time_limit", tree=None, cost=60, bound=0, counters={})
-    monkeypatch.setattr(module, "run_search", lambda *arguments: nothing)
+
+    def run_search(search, fit, *others):
+        fit.ended = "time_limit"
+        return SimpleNamespace(tree=None, cost=60, bound=0, counters={})
+
+    monkeypatch.setattr(module, "run_search", run_search)
     report = ContinuousTreeClassifier(3, time_limit=100).fit(X, y).report_
     assert (report.status, report.lower_bound) == ("time_limit", 0)
     assert report.tree.n_splits > 0
