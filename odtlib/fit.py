@@ -40,12 +40,14 @@ class Pace:
     def __init__(self, first=None):
         self.work = FIRST_SLICE if first is None else first
 
-    def slice(self, step):
-        """Return ``step(units of work)``."""
+    def slice(self, step, early=bool):
+        """Return ``step(units of work)``; ``early`` tells from it whether less work was done."""
         begin = time.perf_counter()
         answer = step(int(self.work))
         taken = max(time.perf_counter() - begin, 1e-6)
-        self.work = min(max(1.0, min(4.0, 0.5 * LONGEST_SLICE / taken) * self.work), MOST_WORK)
+        if not early(answer):
+            self.work *= min(4.0, 0.5 * LONGEST_SLICE / taken)
+            self.work = min(max(1.0, self.work), MOST_WORK)
         return answer
 
 
@@ -112,6 +114,11 @@ class Fit:
         if event is not None:
             self.note(event)
         return True
+
+    def prefer(self, tree):
+        """Take a tree in place of the best one where it is as good."""
+        if self.judge(tree) == self.objective:
+            self._tree = tree
 
     def learn(self, bound):
         """Take note that no tree costs less than a bound."""

@@ -80,7 +80,7 @@ class Clock:
     @property
     def expired(self) -> bool:
         """Whether the limit has passed."""
-        return self.time_limit is not None and self.remaining <= 0.0
+        return self.remaining <= 0.0
 
 
 class SolveReport:

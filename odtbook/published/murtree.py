@@ -285,17 +285,17 @@ class PaperRun(DepthwiseRun):
             return
         one_budget = not self.path and self.penalty == 0
         for n in range(nodes if one_budget else 1, nodes + 1):
-            upper = self.errors_below(self.best[0], n)
+            upper = self.errors_below(self.fit.objective, n)
             if self.search.solve(depth, n, upper, clock=self.clock) is not None:
                 self.accept(depth, n)
-            self.entries[n] = self.best
-        n = self.best[1].n_splits - 1
+            self.entries[n] = self.fit.objective, self.fit.tree
+        n = self.fit.tree.n_splits - 1
         while self.options.minimise_nodes and n > 0:                         # Algorithm 7
-            upper = self.errors_below(np.nextafter(self.best[0], np.inf), n)
+            upper = self.errors_below(np.nextafter(self.fit.objective, np.inf), n)
             if self.search.solve(depth, n, upper, clock=self.clock) is None:
                 break
             self.accept(depth, n)
-            n = min(n, self.best[1].n_splits) - 1
+            n = min(n, self.fit.tree.n_splits) - 1
         names = K.COUNTER_NAMES
         self.work = {**dict(zip(names, self.search.counters.tolist(), strict=True)),
                      "cache_entries": int(self.search.control[K.N_SUBTREES])}
@@ -304,8 +304,7 @@ class PaperRun(DepthwiseRun):
         """Take the tree that was found, which is better or smaller."""
         tree = self.built(self.search.tree(self.problem.columns, depth, nodes))
         self.update_incumbent(tree, f"{nodes} feature nodes")
-        if self.judge(tree) == self.best[0]:
-            self.best = self.best[0], tree
+        self.fit.prefer(tree)
 
     def answer(self):
         """Return how the run ended, and ``(nodes, cost, tree)`` for every node budget."""
@@ -314,4 +313,4 @@ class PaperRun(DepthwiseRun):
         for n in range(self.nodes + 1):
             best = self.entries.get(n, best)
             found.append((n, *best))
-        return self.ended, found
+        return self.fit.ended, found

@@ -232,9 +232,11 @@ class LazyBuilder(Builder):
         best, done = np.inf, False
         while not done and not (self.fit.clock.expired and progress[1] >= 0):
             if self.kernel:
-                best, done = self.pace.slice(lambda work, best=best: _lazy.search(
-                    self.table, self.price, node, self.split == "medoid", work, rank,
-                    first_bound, progress, best, self.refine, tolerance, listed, self.scratch))
+                best, done = self.pace.slice(
+                    lambda work, best=best: _lazy.search(
+                        self.table, self.price, node, self.split == "medoid", work, rank,
+                        first_bound, progress, best, self.refine, tolerance, listed, self.scratch),
+                    lambda answer: answer[1])
                 continue
             c = _lazy.next_candidate(rank, first_bound, progress, best, self.refine, tolerance,
                                      listed, node, loss.weights)

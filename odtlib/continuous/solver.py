@@ -351,7 +351,7 @@ class _Shared:
         """Search, and take root features off the queue, until it is empty or a limit is reached."""
         pace = Pace()
         while not self.stop.is_set():
-            outcome = pace.slice(search.advance)
+            outcome = pace.slice(search.advance, lambda outcome: outcome != k.RUNNING)
             with self.lock:
                 if search.best < self.best:
                     self.best, self.tree = search.best, search.arrays["trees"][0].copy()

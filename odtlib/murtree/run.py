@@ -6,9 +6,10 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from odtlib._text import number_text
+from odtlib.fit import FINISHING, Fit
 from odtlib.heuristics.start import starting_tree
-from odtlib.report import Clock, SolveReport, pluralised
-from odtlib.tolerance import PROOF, ROUNDING
+from odtlib.report import Clock, TimeUp, pluralised
+from odtlib.tolerance import PROOF
 
 from . import _search as S
 from .columns import tree_over_columns
@@ -22,7 +23,6 @@ HOPELESS = 5            # times the time limit: a predicted search that gets no 
 # and before a hopeless one: the search has most of the limit either way.
 LOOKS = {False: (0.2, 0.1), True: (0.2, 1 / 3)}
 HALF = 0.5              # of the time that is left for discrepancies that are asked for
-FINISHING = 0.4         # seconds for the tree of a search that was cut short
 
 
 class Run:
@@ -40,18 +40,20 @@ class Run:
         self.horizon = min(self.depth, search.lookahead or self.depth)
         self.problem = problem = self.prepared()
         # most often compiled before the clock of the fit started
-        self.compile_seconds = warm_up_search(problem.kernel, search)
-        clock.start += self.compile_seconds
+        clock.leave_out(warm_up_search(problem.kernel, search))
         self.solver = self.solver_type(
             problem, self.horizon, self.nodes, search=search, random_state=model.random_state,
             split_penalty=np.divide(model.split_penalty, problem.unit),
             min_samples_leaf=model.min_samples_leaf, n_jobs=effective_n_jobs(model.n_jobs))
         # The report says unit * cost + shift.
         self.unit, self.shift = rows.unit * self.problem.unit, rows.shift
-        self.trace = []
-        self.ended = "optimal"
+        self.fit = Fit(clock, start=model._start_word(), verbose=model.verbose, bound=-np.inf,
+                       scale=self.unit * problem.scale + abs(self.shift))
+        self.bound, self.found = -np.inf, {}
         self.start, self.upper = None, np.inf        # a tree to begin with, and its cost
-        self.predicted = None
+        # Seconds and pairs when the search began, and the seconds that it may take.
+        self.begun, self.pairs_before, self.predicted = 0.0, 0, None
+        self.finishing = Clock()                     # for the trees of a search that was cut short
         # As deep as any tree fits the node budget.
         self.safe_depth = min(self.depth, int(np.log2(self.nodes + 1)))
         if model.start is not None:
@@ -108,17 +110,13 @@ class Run:
         """Note incumbent and bound, if one of them is new."""
         incumbent = min(self.solver.incumbent(), self.upper) + self.problem.offset
         self.bound = min(self.solver.bound() + self.problem.offset, incumbent)
-        if not self.trace or self.trace[-1][1:3] != (incumbent, self.bound) or event != "search":
-            self.note(incumbent, self.bound, event)
+        known = self.shown(incumbent), self.shown(self.bound)
+        if not self.fit.trace or self.fit.trace[-1][1:3] != known or event != "search":
+            self.fit.note(event, *known)
 
-    def note(self, incumbent, bound, event):
-        """Add a line to the trace, and print it where that is asked for."""
-        self.trace.append((self.clock.elapsed, incumbent, bound, event))
-        if self.model.verbose:
-            incumbent, bound = self.shown(incumbent), self.shown(bound)
-            print(f"MurTree {self.clock.elapsed:8.1f} s  incumbent {incumbent:g}  "
-                  f"bound {bound:g}  gap {incumbent - bound:g}"
-                  f"{'' if event == 'search' else '  ' + event}", flush=True)
+    def note(self, cost, bound, event):
+        """Add a line of costs of the search to the trace."""
+        self.fit.note(event, self.shown(cost), self.shown(bound))
 
     def predict_time(self):
         """Tell from the first slice of a search how long all of it may take, to a factor of five.
@@ -161,7 +159,7 @@ class Run:
         cost = self.cost(tree)
         if cost - self.problem.offset < self.upper:
             self.set_incumbent(tree)
-            self.trace.append((self.clock.elapsed, cost, self.problem.offset, event))
+            self.note(cost, self.problem.offset, event)
 
     def ahead(self, share):
         """Look for good trees by looking ahead, a level further each time."""
@@ -215,8 +213,7 @@ class Run:
                     and solver.incumbent() < self.upper:
                 value = solver.incumbent() + self.problem.offset
                 self.set_incumbent(self.checked(solver.tree(depth), value))
-                self.trace.append((self.clock.elapsed, value, self.problem.offset,
-                                   f"depth {depth}"))
+                self.note(value, self.problem.offset, f"depth {depth}")
 
     def look_ahead(self):
         """Grow a tree deeper than is searched; keep the end, bound and tree."""
@@ -224,9 +221,9 @@ class Run:
             raise ValueError("lookahead needs the full node budget; leave out max_nodes and "
                              "max_leaf_nodes, or give split_penalty for a smaller tree.")
         solver, offset = self.solver, self.problem.offset
-        nested, first, self.ended = solver.lookahead_tree(self.depth, self.horizon, self.clock,
+        nested, first, self.fit.ended = solver.lookahead_tree(self.depth, self.horizon, self.clock,
                                                           FINISHING)
-        left = self.clock.remaining if self.ended == "heuristic" else 0.0
+        left = self.clock.remaining if self.fit.ended == "heuristic" else 0.0
         self.finishing = Clock(max(FINISHING, left))
         self.bound = offset + solver.least
         if first is not None:       # a tree of more depth has at least so many splits
@@ -242,8 +239,8 @@ class Run:
 
     def count(self):
         """Keep what the search counted."""
-        self.counters = {**self.problem.counters, **self.solver.counted(),
-                         "cache_bytes": self.solver.space.table.nbytes}
+        self.fit.counters = {**self.problem.counters, **self.solver.counted(),
+                             "cache_bytes": self.solver.space.table.nbytes}
 
     def search(self):
         """Run the search; keep its end, bound, and cost and tree for each node budget."""
@@ -251,7 +248,7 @@ class Run:
             self.look_ahead()
             return
         solver = self.solver
-        try:
+        with self.fit.stops():
             if self.options.discrepancy_search and self.smallest == self.nodes and self.depth > 3:
                 self.aside(self.explore, HALF)
             if self.options.deepening and self.smallest == self.nodes:
@@ -259,24 +256,23 @@ class Run:
             self.begun = self.clock.elapsed
             self.pairs_before = int(solver.counters[S.DEPTH_TWO_PAIRS])
             limited = self.clock.time_limit is not None
-            finished = (limited and self.sought()) or solver.solve(
-                self.depth, self.nodes, smallest=self.smallest, upper=self.upper,
-                clock=self.clock, watch=self.watch)
-            if not finished:
-                self.ended = "time_limit"
-        except KeyboardInterrupt:
-            self.ended = "interrupted"
+            if not (limited and self.sought()) and not solver.solve(
+                    self.depth, self.nodes, smallest=self.smallest, upper=self.upper,
+                    clock=self.clock, watch=self.watch):
+                raise TimeUp
+            self.fit.ended = "optimal"
         self.record("search")
         self.count()
         if self.predicted is not None:
-            self.counters["predicted_seconds"] = self.predicted
-        self.finishing = Clock(None if self.ended == "optimal" else FINISHING)
+            self.fit.counters["predicted_seconds"] = self.predicted
+        finished = self.fit.ended == "optimal"
+        self.finishing = Clock(None if finished else FINISHING)
         least, claims = np.inf, {}
         for n in range(self.smallest, self.nodes + 1):
             cost = solver.incumbent(n)
             if cost < least:        # else the tree is that of the budget below
                 least = cost
-                claims[n] = cost + self.problem.offset if self.ended == "optimal" else np.inf
+                claims[n] = cost + self.problem.offset if finished else np.inf
         trees = solver.trees(self.depth, list(claims), self.finishing)
         self.found = {n: self.checked(nested, claim) for (n, claim), nested in zip(
             claims.items(), trees, strict=True)}
@@ -316,26 +312,21 @@ class Run:
 
     def run(self):
         """Search; return the best tree, with the weights of the given rows, and the report."""
-        model = self.model
+        model, fit = self.model, self.fit
         self.search()
         fewest = ""
         trees = [self.found.get(self.nodes), self.start]
-        if self.ended != "optimal":                 # never worse than CART
+        if fit.ended != "optimal":                  # never worse than CART
             rows = np.arange(len(self.problem.bits))
             trees += [self.checked(nested, np.inf) for nested in (
                 self.solver.greedy_tree(self.safe_depth, self.finishing),
                 self.solver._leaf(rows)[1])]
         trees = [tree for tree in trees if tree is not None]
         tree = min(trees, key=self.cost) if len(trees) > 1 else trees[0]
-        if self.ended == "optimal" and self.options.minimise_nodes and self.smallest == self.nodes:
+        if fit.ended == "optimal" and self.options.minimise_nodes and self.smallest == self.nodes:
             tree, proved = self.smaller(tree)
             fewest = ", with the fewest feature nodes" if proved else ""
         self.found[self.nodes], cost = tree, self.cost(tree)
-        objective = self.shown(cost)
-        scale = self.unit * self.problem.scale + abs(self.shift)
-        bound = self.shown(self.bound)
-        if objective - bound <= ROUNDING * scale:
-            bound = objective                    # they are sums of the same numbers
         # The splits of a deeper tree alone may cost as much.
         limits = model._limits(len(self.y), any_depth=(
             self.nodes == 2 ** self.depth - 1 and self.solver.penalty > 0
@@ -345,14 +336,10 @@ class Run:
         if np.any(model.split_penalty):
             limits += (", split penalties per level" if np.ndim(model.split_penalty)
                        else f", split penalty {number_text(model.split_penalty)}")
-        report = SolveReport(
-            self.ended, objective, bound, self.clock.elapsed, start=model._start_word(),
-            counters=self.counters, scale=scale,
-            trace=[(seconds, self.shown(incumbent), self.shown(bound), event)
-                   for seconds, incumbent, bound, event in self.trace],
-            proof=f"optimal for {pluralised(self.columns.shape[1], 'predicate')} at "
-                  f"{limits}{fewest}{self.rows.words}", compile_seconds=self.compile_seconds)
-        return self.rows.as_given(tree), report
+        fit.proof = (f"optimal for {pluralised(self.columns.shape[1], 'predicate')} at "
+                     f"{limits}{fewest}{self.rows.words}")
+        fit.objective, fit.bound = self.shown(cost), self.shown(self.bound)
+        return self.rows.as_given(tree), fit.report()
 
     def answer(self):
         """Return how the search ended, and ``(nodes, cost, tree)`` for every node budget."""
@@ -365,4 +352,4 @@ class Run:
             if tree is not None and (cost := self.cost(tree)) < least - self.solver.slack:
                 best, least = self.rows.as_given(tree), cost
             entries.append((nodes, self.shown(least), best))
-        return self.ended, entries
+        return self.fit.ended, entries

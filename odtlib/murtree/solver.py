@@ -9,6 +9,7 @@ from threading import Lock, Thread
 import numpy as np
 from sklearn.utils import check_random_state
 
+from odtlib import fit
 from odtlib._numba.warm import warm_up
 from odtlib.report import Clock
 from odtlib.solver_threads import Flag, in_threads
@@ -28,7 +29,6 @@ FEATURE_ORDERS = {"depth-two": S.BY_DEPTH_TWO, "in-order": S.IN_ORDER, "gini": S
 CHILD_ORDERS = {"dynamic": S.DYNAMIC, "post-order": S.POST_ORDER, "gap": S.BY_GAP}
 FIRST_CACHE_ENTRIES = 1 << 10
 NO_LIMIT = 1 << 60
-FIRST_SLICE, LONGEST_SLICE = 2e5, 0.1       # work of the first slice; seconds that one may take
 LONG_STEP = 0.2         # seconds of a step that a Ctrl-C does not wait for
 # Seconds that a depth-two problem takes per pair of columns: for each row, and for each class.
 SECONDS_PER_PAIR = {2: (4e-12, 8e-9), 4: (8e-12, 1.6e-8), 8: (5e-10, 1.6e-8)}
@@ -105,10 +105,10 @@ class Solver:
         self._grow()
         # As the kernel counts work; where a step takes long, the first slice has few of them.
         n_rows, width = len(problem.bits), self.levels.active.shape[1]
-        steps = FIRST_SLICE / (10 + width * width * (1 / 64 + n_rows / 16384))
-        self._first_slice = FIRST_SLICE * min(
-            1.0, LONGEST_SLICE / max(1e-9, steps * self.longest_step))
-        self._work = self._first_slice
+        steps = fit.FIRST_SLICE / (10 + width * width * (1 / 64 + n_rows / 16384))
+        self._first_slice = fit.FIRST_SLICE * min(
+            1.0, fit.LONGEST_SLICE / max(1e-9, steps * self.longest_step))
+        self.pace = fit.Pace(self._first_slice)
         self.control[S.ADDRESS_OPEN:S.ADDRESS_EARLIER + 1] = kernel_addresses(problem.kernel)
         if cache == "closure":
             self.control[S.ADDRESS_CLOSURE] = closure_address(problem.kernel)
@@ -189,17 +189,18 @@ class Solver:
         S.search(work, self.control, self.penalties, self.counters, self.levels, self.scratch,
                  (table, table.view(np.float64)), self.shared, self.space.earlier)
 
-    def _slice(self, clock):
+    def _slice(self):
         """Do one slice of work; adapt the next one to the time that it took."""
-        before = clock.elapsed
         search = self._run_kernel if self.longest_step < LONG_STEP else self._run_beside
-        search(int(self._work))
-        while self.control[S.FILLED] > self.control[S.ROOM]:
-            self._grow()
-            search(int(self._work))
-        taken = max(clock.elapsed - before, 1e-6)
-        if self.control[S.MODE] != S.DONE:
-            self._work = max(1.0, min(4.0, 0.5 * LONGEST_SLICE / taken) * self._work)
+
+        def work(units):
+            search(units)
+            while self.control[S.FILLED] > self.control[S.ROOM]:
+                self._grow()
+                search(units)
+            return self.control[S.MODE] == S.DONE
+
+        self.pace.slice(work)
         self._grow()                     # another thread may have enlarged the cache
 
     def _grow(self):
@@ -239,7 +240,7 @@ class Solver:
         self._open(*subproblem)
         while self._has_time(clock):
             try:
-                self._slice(clock)
+                self._slice()
             except KeyboardInterrupt:
                 if self.longest_step >= LONG_STEP:
                     self._renew()
@@ -281,7 +282,7 @@ class Solver:
         stop = Flag()
         for worker in self._workers:
             worker.shared = (*shared, np.zeros(n_threads, np.int64))
-            worker._work, worker.space.table = self._first_slice, self.space.table
+            worker.pace, worker.space.table = fit.Pace(self._first_slice), self.space.table
             worker.control[S.N_THREADS] = n_threads
             worker._open(*subproblem)
 
@@ -319,7 +320,7 @@ class Solver:
         while self.control[S.MODE] != S.DONE:
             if stop.is_set() or not self._has_time(clock):
                 return False
-            self._slice(clock)
+            self._slice()
         return True
 
     def _gather(self, incumbents):

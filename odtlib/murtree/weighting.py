@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from odtlib._validation import LARGEST
-from odtlib.report import SolveReport, pluralised
+from odtlib.fit import Fit
+from odtlib.report import pluralised
 from odtlib.tree import DecisionTree
 
 from .preparation import MANY_ROWS, Problem, grouped_rows
@@ -151,47 +152,43 @@ def f1_tree(model, columns, y, sample_weight, clock, search):
     best = min((leaf, leaf._with(label=np.array([1]))),
                key=lambda tree: loss_of(tree)[0] / loss_of(tree)[1])
     a, b = loss_of(best)
-    ended, bound, counters, rounds, trace, compile_seconds = "optimal", 0.0, {}, 0, [], 0.0
-    trace.append((clock.elapsed, a / b, bound, "one leaf"))
+    fit = Fit(clock, scale=1.0, start=model._start_word(), verbose=model.verbose)
+    fit.proof = (f"optimal for {pluralised(columns.shape[1], 'predicate')} at "
+                 f"{model._limits(len(y))}, F1")
+    fit.offer(best, a / b, "one leaf")
+    ended, counters, rounds = "optimal", {}, 0
     groups, problem = grouped_rows(columns), None
-    while 0 < a < b:
-        common = gcd(a, b)
-        a, b = a // common, b // common
-        factors = np.array([b - a, b + a])
-        try:
+    with fit.stops():
+        while 0 < a < b:
+            common = gcd(a, b)
+            a, b = a // common, b // common
+            factors = np.array([b - a, b + a])
             problem = problem.reweighted(factors) if problem and sample_weight is None else None
             run = Run(model, Rows(columns, y, given * factors[y], groups=groups, problem=problem),
                       clock, search)
-            compile_seconds += run.compile_seconds
             problem, beaten = run.problem, best._with(value=best.value * factors)
             if run.cost(beaten) - run.problem.offset < run.upper:
                 run.set_incumbent(beaten)
             tree, report = run.run()
-        except KeyboardInterrupt:
-            ended = "interrupted"
-            break
-        rounds += 1
-        for name, count in run.counters.items():
-            counters[name] = counters.get(name, 0) + count
-        tree, ended = tree._with(value=tree.value / factors), report.status
-        # for every tree a' b - a b' is at least this, and b' at least the rows of class 1
-        lead = report.lower_bound - 2 * positives * a
-        if np.isfinite(lead):
-            bound = max(bound, a / b + min(0.0, lead) / (b * positives))
-        loss = loss_of(tree)
-        better = loss[0] * b < a * loss[1]
-        if better or loss[0] * b == a * loss[1]:  # as good, perhaps with fewer feature nodes
-            best = tree
-        if better:
-            a, b = loss
-            trace.append((clock.elapsed, a / b, min(bound, a / b), f"search {rounds}"))
-        if ended not in ("optimal", "heuristic") or not better:
-            break
-    objective = a / b
-    if ended == "optimal":
-        bound = objective
-    return best.pruned(), SolveReport(
-        ended, objective, bound, clock.elapsed, start=model._start_word(),
-        counters={**counters, "searches": rounds}, trace=trace, scale=1.0,
-        proof=f"optimal for {pluralised(columns.shape[1], 'predicate')} at "
-              f"{model._limits(len(y))}, F1", compile_seconds=compile_seconds)
+            rounds += 1
+            for name, count in run.fit.counters.items():
+                counters[name] = counters.get(name, 0) + count
+            tree, ended = tree._with(value=tree.value / factors), report.status
+            # for every tree a' b - a b' is at least this, and b' at least the rows of class 1
+            lead = report.lower_bound - 2 * positives * a
+            if np.isfinite(lead):
+                fit.learn(a / b + min(0.0, lead) / (b * positives))
+            loss = loss_of(tree)
+            better = loss[0] * b < a * loss[1]
+            if better or loss[0] * b == a * loss[1]:  # as good, perhaps with fewer feature nodes
+                best = tree
+            if better:
+                a, b = loss
+                fit.offer(tree, a / b, f"search {rounds}")
+            if ended not in ("optimal", "heuristic") or not better:
+                break
+        fit.ended = ended
+    fit.counters = {**counters, "searches": rounds}
+    if fit.ended == "optimal":
+        fit.finish()
+    return best.pruned(), fit.report()

@@ -131,8 +131,8 @@ def test_the_time_limit_returns_a_verified_tree_and_a_bound():
 
 
 def test_every_slice_that_finds_something_is_a_line_of_the_trace(monkeypatch):
-    monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 1)
-    monkeypatch.setattr("odtlib.murtree.solver.LONGEST_SLICE", 1e-9)     # they stay short
+    monkeypatch.setattr("odtlib.fit.FIRST_SLICE", 1)
+    monkeypatch.setattr("odtlib.fit.LONGEST_SLICE", 1e-9)     # they stay short
     X, y = blobs(n_rows=200, n_columns=12)
     report = MurTreeClassifier(max_depth=3).fit(X, y).report_
     lines = list(zip(report.trace["incumbent"], report.trace["bound"], strict=True))
@@ -151,7 +151,7 @@ def test_an_interruption_returns_the_incumbent(monkeypatch, slices):
             done.append("interrupt")
             raise KeyboardInterrupt
         done.append("slice")
-        self._work = min(self._work, 1e4)
+        self.pace.work = min(self.pace.work, 1e4)
         run_slice(self, clock)
 
     monkeypatch.setattr(Solver, "_slice", interrupted)
@@ -361,8 +361,8 @@ def test_every_switch_changes_its_counter_and_not_the_optimum(plain_fit, switch,
 
 @pytest.mark.parametrize("n_jobs", [2, -1])
 def test_threads_give_the_same_tree_and_an_honest_trace(monkeypatch, n_jobs):
-    monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 3000)
-    monkeypatch.setattr("odtlib.murtree.solver.LONGEST_SLICE", 0.002)
+    monkeypatch.setattr("odtlib.fit.FIRST_SLICE", 3000)
+    monkeypatch.setattr("odtlib.fit.LONGEST_SLICE", 0.002)
     for seed in range(3):
         X, y = blobs(seed, n_rows=150)
         alone = MurTreeClassifier(5).fit(X, y)
@@ -379,7 +379,7 @@ def test_threads_give_the_same_tree_and_an_honest_trace(monkeypatch, n_jobs):
 @pytest.mark.parametrize("ending", ["time", "interrupt"])
 def test_threads_keep_limits(monkeypatch, ending):
     X, y = blobs(n_rows=500, n_columns=40)
-    monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 3000)
+    monkeypatch.setattr("odtlib.fit.FIRST_SLICE", 3000)
     gather, calls = Solver._gather, []
 
     def interrupted(self, incumbents):
@@ -407,7 +407,7 @@ def test_limited_discrepancy_finds_trees_on_the_way():
 
 
 def test_a_long_run_is_predicted(monkeypatch, capsys):
-    monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 3000)
+    monkeypatch.setattr("odtlib.fit.FIRST_SLICE", 3000)
     X, y = blobs(n_rows=300, n_columns=24)
     report = MurTreeClassifier(5, verbose=1).fit(X, y).report_
     assert report.counters["predicted_seconds"] > 0

@@ -243,7 +243,7 @@ def test_limits(loss, monkeypatch):
 
     one_slice = Solver._slice
     monkeypatch.setattr(Solver, "_slice", interrupt)
-    monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 1000)
+    monkeypatch.setattr("odtlib.fit.FIRST_SLICE", 1000)
     stopped = MurTreeRegressor(4, loss=loss, start="cart").fit(X, y)
     assert stopped.report_.status == "interrupted" and stopped.tree_.n_splits > 0
 
@@ -252,8 +252,8 @@ def test_limits(loss, monkeypatch):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_threads_find_the_same_optima(loss, min_leaf, monkeypatch):
     """Also for all node budgets at once, and with slices so short that all threads have work."""
-    monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 1000)
-    monkeypatch.setattr("odtlib.murtree.solver.LONGEST_SLICE", 0.002)
+    monkeypatch.setattr("odtlib.fit.FIRST_SLICE", 1000)
+    monkeypatch.setattr("odtlib.fit.LONGEST_SLICE", 0.002)
     taken, absolute = 0, loss == "absolute_error"
     for seed in range(4):
         X, y = numbers(seed, n_rows=90)
@@ -284,7 +284,7 @@ def test_threads_find_the_same_optima(loss, min_leaf, monkeypatch):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_threads_keep_limits(loss, ending, monkeypatch):
     X, y = numbers(n_rows=400, n_columns=100)      # many times what the limit allows
-    monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 1000)
+    monkeypatch.setattr("odtlib.fit.FIRST_SLICE", 1000)
     gather, calls = Solver._gather, []
 
     def interrupted(self, incumbents):

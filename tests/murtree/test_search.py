@@ -267,8 +267,8 @@ def test_each_technique_changes_the_work_and_not_the_optimum(switch, counter):
 @pytest.mark.parametrize("kind", ["two classes", "classes", "weights", "penalty", "no cache"])
 def test_threads_find_the_same_trees(monkeypatch, kind, n_jobs):
     """Also for all node budgets at once, and with slices so short that all threads have work."""
-    monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 3000)
-    monkeypatch.setattr("odtlib.murtree.solver.LONGEST_SLICE", 0.002)
+    monkeypatch.setattr("odtlib.fit.FIRST_SLICE", 3000)
+    monkeypatch.setattr("odtlib.fit.LONGEST_SLICE", 0.002)
     settings = {"split_penalty": 0.7} if kind == "penalty" else (
         {"cache": None} if kind == "no cache" else {})
     taken = 0
@@ -291,7 +291,7 @@ def test_threads_find_the_same_trees(monkeypatch, kind, n_jobs):
 
 
 def test_threads_prove_that_nothing_is_below_an_upper_bound(monkeypatch):
-    monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 3000)
+    monkeypatch.setattr("odtlib.fit.FIRST_SLICE", 3000)
     X, y = blobs(5)
     problem = prepare(X, y, 2)
     alone, together = build(Solver, problem, 4, 15), build(Solver, problem, 4, 15, n_jobs=2)
@@ -380,7 +380,7 @@ def test_the_cache_grows():
     solver = build(Solver, problem, 5, 31, memory_limit=0.00205)
     assert len(solver.space.table) == 4 * 64
     solver.memory_limit = np.inf
-    solver._work = 1000
+    solver.pace.work = 1000
     solver.solve(5, 31)
     assert len(solver.space.table) > 4 * 64
 

@@ -23,7 +23,8 @@ from math import gcd, prod
 import numpy as np
 
 from odtlib._numba.warm import warm_up
-from odtlib.report import Clock, SolveReport, TimeUp, default_objective, pluralised
+from odtlib.fit import FINISHING, Fit, Pace
+from odtlib.report import Clock, TimeUp, default_objective, pluralised
 from odtlib.tolerance import ROUNDING
 
 from ..columns import tree_over_columns
@@ -38,8 +39,6 @@ UNLIMITED = 2 ** 62
 EXACT = 2 ** 51         # costs below it add up exactly
 MAX_KEYS = 2 ** FIRST
 CELLS = 1_000_000       # of a table of pairs that are worked on between two looks at the clock
-SLICE = 10_000_000      # points that a kernel tries between two looks at the clock
-FINISHING = 0.4         # seconds for the trees of a front after the limit
 
 FrontEntry = namedtuple("FrontEntry", "errors optimal tree")
 
@@ -68,7 +67,7 @@ class FrontSearch:
         self.memory_limit = np.inf if memory_limit is None else 1e6 * memory_limit
         self.options = MurTreeSearch(memory_limit=memory_limit)
         self.nothing = np.zeros((4, 0, 0)), np.zeros((4, 0))          # sums for a leaf
-        self.scratch, self.known, self.bytes = {}, {}, 0
+        self.scratch, self.known, self.bytes, self.pace = {}, {}, 0, Pace()
         self.counters = {"fronts": 0, "depth_two": 0, "cache_hits": 0, "pruned_by_bound": 0,
                          "rows_merged": len(columns) - len(first),
                          "columns_merged": columns.shape[1] - len(self.columns)}
@@ -137,7 +136,7 @@ class FrontSearch:
         problem = prepare(self.bits[row], label, 2, self.values[row, IF_1 + label],
                           counts=self.values[row, NUMBER] * (np.diff(row, prepend=-1) > 0),
                           min_samples_leaf=self.min_leaf, merge_rows=False, merge_columns=False)
-        self.clock.start += warm_up_search(problem.kernel)
+        self.clock.leave_out(warm_up_search(problem.kernel))
         solver = Solver(problem, self.depth, self.nodes, min_samples_leaf=self.min_leaf,
                         search=self.options)
         groups, _ = grouped_rows(np.concatenate([self.bits.astype(np.uint8), problem.rows]))
@@ -204,7 +203,10 @@ class FrontSearch:
         def add(kernel, *arguments, first):
             nonlocal n
             while True:
-                n, first = kernel(*arguments, first, SLICE, limit, *arrays, n)
+                n, first = self.pace.slice(
+                    lambda work, n=n, first=first: kernel(*arguments, first, work, limit, *arrays,
+                                                          n),
+                    lambda answer: answer[1] < 0)
                 if first < 0:
                     return
                 self.clock.check()
@@ -286,7 +288,7 @@ def warm_up_fronts():
         nothing = np.zeros(0, np.int64)
         search.front(nothing, 2, 3)
         kernels.insert(*[np.int64(0)] * 3, UNLIMITED, *search.arrays(2), 0)
-        kernels.merge(*[nothing] * 4, 0, 0, 0, SLICE, UNLIMITED, *search.arrays(2), 0)
+        kernels.merge(*[nothing] * 4, 0, 0, 0, 1, UNLIMITED, *search.arrays(2), 0)
 
     return warm_up("fronts of trees", kernels.front_two, run)
 
@@ -307,12 +309,13 @@ class DepthwiseRun:
                                  "default.")
         self.columns, self.y = columns, y
         self.weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        self.model, self.clock, self.what = model, clock, what
+        self.model, self.clock = model, clock
         self.nodes = model._nodes(len(y))
         self.depth = min(model._depth_within(len(y)), self.nodes)
         self.n_classes = len(model.classes_)
-        self.trace, self.ended = [], "optimal"
-        self.bound, self.best, self.scale = 0.0, None, float(self.weight.sum())
+        self.fit = Fit(clock, self.judge, scale=float(self.weight.sum()), verbose=model.verbose)
+        self.fit.proof = (f"optimal for {pluralised(columns.shape[1], 'predicate')} at "
+                          f"{model._limits(len(y))}, {what}")
 
     def built(self, nested, names=None):
         """Turn nested tuples into a tree that keeps their labels."""
@@ -329,37 +332,23 @@ class DepthwiseRun:
 
     def update_incumbent(self, tree, event):
         """Keep a tree if it is the best so far."""
-        cost = self.judge(tree)
-        if self.best is None or cost < self.best[0]:
-            self.best = cost, tree
-        self.trace.append((self.clock.elapsed, self.best[0], min(self.bound, self.best[0]), event))
-        if self.model.verbose:
-            print(f"MurTree {self.clock.elapsed:8.1f} s  incumbent {self.best[0]:g}  {event}",
-                  flush=True)
+        self.fit.offer(tree)
+        self.fit.note(event)
 
     def run(self):
         """Search depth by depth; return tree and report."""
+        fit = self.fit
         for tree in self.constants():
             self.update_incumbent(tree, "one leaf")
-        try:
+        with fit.stops():
             with blas().limit(limits=1, user_api="blas"):
                 for depth in range(1, self.depth + 1):
                     self.solve(depth, min(self.nodes, 2 ** depth - 1))
-            self.bound = self.best[0]
-        except TimeUp:
-            self.ended = "time_limit"
-        except KeyboardInterrupt:
-            self.ended = "interrupted"
-        if self.ended != "optimal":
+            fit.finish()
+        if fit.stopped:
             self.update_incumbent(self.built(self.cart()), "cart")
-        cost, tree = self.best
-        report = SolveReport(
-            self.ended, cost, self.bound, self.clock.elapsed,
-            counters=self.counters(tree), trace=self.trace,
-            scale=self.scale,
-            proof=f"optimal for {pluralised(self.columns.shape[1], 'predicate')} at "
-                  f"{self.model._limits(len(self.y))}, {self.what}")
-        return tree, report
+        fit.counters = self.counters(fit.tree)
+        return fit.tree, fit.report()
 
     def cart(self):
         """Grow a CART as deep as any tree fits the node budget; nested tuples."""
@@ -438,7 +427,7 @@ class ParetoRun(FrontRun):
         Where the time does not suffice for all their trees, they are some from all parts of it.
         """
         depth, nodes, keys, errors, choices = self.front
-        optimal, trees = self.ended == "optimal", {}
+        optimal, trees = self.fit.ended == "optimal", {}
         limit = self.clock.time_limit
         self.search.clock = Clock(None if limit is None and optimal
                                   else FINISHING + (self.clock.remaining if optimal else 0.0))
@@ -542,14 +531,14 @@ class FairRun(FrontRun):
                     shares = np.divide(positive, self.sizes)
                     pair = int(shares.argmax()), int(shares.argmin())
                     allowed = self.limit * float(self.sizes[pair[0]] * self.sizes[pair[1]])
-                    fair, others = self.measured(self.best[1])
+                    fair, others = self.measured(self.fit.tree)
                     under = fair, self.lead(others, pair)
                 lead = self.lead(positive, pair)
                 cost = scale * errors + price * lead
             least = max(least, int(np.ceil((cost - price * allowed) / scale - 1e-6)))
             if depth == self.depth:
-                self.bound = least
-            if least >= self.best[0]:
+                self.fit.bound = least
+            if least >= self.fit.objective:
                 return
             if nested is None:
                 break
@@ -571,8 +560,8 @@ class FairRun(FrontRun):
         """Raise the limit on errors, from the least, until a tree within it is fair."""
         scale, price, pair, rest = self.prices
         rows, limit, step = self.search.all_rows, least - 1, 1 + int(self.weight.sum()) // 1000
-        while limit + 1 < self.best[0]:
-            limit = min(limit + step, int(np.ceil(self.best[0])) - 1)
+        while limit + 1 < self.fit.objective:
+            limit = min(limit + step, int(np.ceil(self.fit.objective)) - 1)
             step *= 2
             within = scale * limit + int(price * allowed) - rest
             keys, costs, choices = self.search.front(rows, depth, nodes, within)
@@ -581,11 +570,11 @@ class FairRun(FrontRun):
             disparity = disparity_between(positive, self.sizes)
             errors = np.where(disparity <= self.limit, errors, np.inf)
             best = int(np.argmin(errors)) if len(errors) else 0
-            if len(errors) and errors[best] < self.best[0]:
+            if len(errors) and errors[best] < self.fit.objective:
                 self.update_incumbent(self.built(self.search.tree(
                     rows, depth, nodes, keys[best], choices[best], within)), f"depth {depth}")
             if depth == self.depth:
-                self.bound = limit + 1
+                self.fit.bound = limit + 1
 
     def counters(self, tree):
         return {**super().counters(tree),

@@ -25,6 +25,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from odtlib._numba.warm import warm_up
+from odtlib.fit import Pace
 from odtlib.report import Clock, TimeUp
 from odtlib.tolerance import PROOF
 from odtlib.tree import DecisionTree
@@ -36,7 +37,6 @@ from ..solver import Solver, warm_up_search
 from ._good_kernels import all_pairs, count_two
 from .fronts import DepthwiseRun
 
-SLICE = 10_000_000          # pairs of subtrees that are counted between two looks at the clock
 EXACT = 2 ** 52             # floats up to this add up exactly
 ENTRIES = 2 ** 12           # of the table in which the kernel counts, at least
 FEW_PAIRS = 400_000         # of columns, over all rows: to count them takes less time than to bound
@@ -100,7 +100,7 @@ class _Counting:
         self.columns = np.array(columns, np.int64)
         self.bits_of_columns = bits if len(columns) == bits.shape[1] else bits[:, self.columns]
         self.unit, self.min_leaf, self.penalty = unit, min_leaf, penalty
-        self.slack, self.clock = slack, clock
+        self.slack, self.clock, self.pace = slack, clock, Pace()
         self.tie = 0.0 if unit == 1 else slack / unit
         entries = max(ENTRIES, 1 << (4 * len(columns) + 4).bit_length())
         self.table = np.full(entries, -1), np.zeros(entries, np.int64)
@@ -239,9 +239,11 @@ class _Counting:
         (names, counts), histogram, first = self.table, {}, -1
         while True:
             names.fill(-1)
-            first = count_two(pairs, single, roots, total, self.min_leaf, depth,
-                              self.unit, self.penalty, budget_by_size, self.tie, first, SLICE,
-                              names, counts)
+            first = self.pace.slice(
+                lambda work, first=first: count_two(
+                    pairs, single, roots, total, self.min_leaf, depth, self.unit, self.penalty,
+                    budget_by_size, self.tie, first, work, names, counts),
+                lambda first: first < 0)
             used = np.flatnonzero(names >= 0)
             for name, count in zip(names[used].tolist(), counts[used].tolist(), strict=True):
                 size = name & 3, name >> 2
@@ -470,15 +472,15 @@ class GoodTreesRun(DepthwiseRun):
         problem = prepare(columns, y, self.n_classes, sample_weight,
                           min_samples_leaf=model.min_samples_leaf, merge_rows=False,
                           merge_columns=False)
-        clock.start += warm_up_search(problem.kernel)
+        clock.leave_out(warm_up_search(problem.kernel))
         self.solver = Solver(problem, max(1, self.depth), max(1, self.nodes),
                              split_penalty=self.penalty, min_samples_leaf=model.min_samples_leaf,
                              search=MurTreeSearch(memory_limit=self.memory_limit))
         groups, first = grouped_rows(problem.rows)
         self.group, self.columns_of = groups, problem.columns
         unit, slack = 1.0, self.solver.slack
-        if self.scale > EXACT or (problem.weights[:, 0] % 1).any():
-            unit = 2.0 ** np.ceil(np.log2(self.scale / EXACT))
+        if self.fit.scale > EXACT or (problem.weights[:, 0] % 1).any():
+            unit = 2.0 ** np.ceil(np.log2(self.fit.scale / EXACT))
             slack += len(problem.rows) * unit
         classes = np.zeros((len(first), self.n_classes + 1))
         np.add.at(classes, (groups, self.solver.row_class), np.rint(problem.weights[:, 0] / unit))
