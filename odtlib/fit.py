@@ -101,24 +101,20 @@ class Fit:
         """Whether a limit or Ctrl-C has ended the fit."""
         return self.ended in STOPPED
 
-    def offer(self, tree, objective=None, event=None):
+    def offer(self, tree, objective=None, event=None, equal=False):
         """Keep a tree if it is better than the best so far; tell whether it is.
 
         ``tree`` may be a function that makes it once it is asked for; its ``objective`` is then
-        needed.  An ``event`` is noted in the trace where the tree is kept.
+        needed.  An ``event`` is noted in the trace where the tree is kept.  With ``equal`` one that
+        is as good is kept, too.
         """
         objective = self.judge(tree) if objective is None else objective
-        if not objective < self.objective:
+        if not (objective < self.objective or (equal and objective == self.objective)):
             return False
         self._tree, self.objective = tree, objective
         if event is not None:
             self.note(event)
         return True
-
-    def prefer(self, tree):
-        """Take a tree in place of the best one where it is as good."""
-        if self.judge(tree) == self.objective:
-            self._tree = tree
 
     def learn(self, bound):
         """Take note that no tree costs less than a bound."""

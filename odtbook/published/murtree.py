@@ -14,13 +14,13 @@ from sklearn.utils._param_validation import StrOptions
 from odtbook.published import _murtree_kernel as K
 from odtlib import MurTreeSearch
 from odtlib._numba.warm import SECONDS, warm_up
+from odtlib.fit import Pace
 from odtlib.murtree.extensions.fronts import DepthwiseRun
 from odtlib.murtree.options import SearchOptions
 from odtlib.murtree.preparation import Problem, packed_rows, prepare
 from odtlib.report import Clock
 from odtlib.trees import penalised_errors
 
-SLICE = 5e7             # work of the kernel between two looks at the clock
 CHILD_ORDERS = {"dynamic": K.DYNAMIC, "post-order": K.POST_ORDER, "gap": K.BY_GAP}
 SECONDS[METHOD := "the search of the MurTree paper"] = 5
 
@@ -219,10 +219,11 @@ class PaperSolver:
         if self.control[K.LEVEL] >= 0:       # the last search was ended, perhaps while it counted
             self.stored["n_counted"][:] = 0
         self.control[K.LEVEL] = 0
+        pace = Pace()
         while self.control[K.LEVEL] >= 0:
             clock.check()
             self._grow()
-            self.run_kernel(SLICE)
+            pace.slice(self.run_kernel, lambda _: self.control[K.LEVEL] < 0)
         found = self.control[[K.VALUE, K.FEATURE, K.SIZE_0, K.SIZE_1]].tolist()
         return None if found[0] == K.INFEASIBLE else found
 
@@ -303,8 +304,8 @@ class PaperRun(DepthwiseRun):
     def accept(self, depth, nodes):
         """Take the tree that was found, which is better or smaller."""
         tree = self.built(self.search.tree(self.problem.columns, depth, nodes))
-        self.update_incumbent(tree, f"{nodes} feature nodes")
-        self.fit.prefer(tree)
+        self.fit.offer(tree, equal=True)
+        self.fit.note(f"{nodes} feature nodes")
 
     def answer(self):
         """Return how the run ended, and ``(nodes, cost, tree)`` for every node budget."""

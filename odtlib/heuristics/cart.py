@@ -19,8 +19,9 @@ from sklearn.utils.class_weight import compute_sample_weight
 from odtlib import _tree_kernels
 from odtlib._numba.warm import warm_up
 from odtlib.estimator import TreeClassifier
+from odtlib.fit import Fit
 from odtlib.heuristics.ranks import RankedRows
-from odtlib.report import Clock, SolveReport, TimeUp, default_objective
+from odtlib.report import Clock, TimeUp, default_objective
 from odtlib.tree import LEAF, DecisionTree
 
 # The grid of CART* (Firat et al. 2020, Table 5): 2 * 4 * 2 * 5 = 80 combinations.
@@ -235,7 +236,7 @@ class CARTClassifier(TreeClassifier):
         parameters = {**self.get_params(), "random_state": check_random_state(self.random_state)}
         del parameters["class_weight"]      # is in the weights already
         tree = _Grower(X, y, self.classes_, sample_weight, clock)(**parameters)
-        return tree, _report("heuristic", tree, X, y, sample_weight, clock)
+        return _judged(Fit(clock), tree, X, y, sample_weight)
 
 
 class TunedCARTClassifier(TreeClassifier):
@@ -309,15 +310,16 @@ class TunedCARTClassifier(TreeClassifier):
         return warm_up_trees()
 
     def _solve(self, X, y, sample_weight):
-        clock = Clock(self.time_limit)
+        fit = Fit(Clock(self.time_limit))
+        clock = fit.clock
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         combinations = list(ParameterGrid(TUNING_GRID))
         same = {"max_depth": self.max_depth, "least_leaf": self.min_samples_leaf,
                 "random_state": seed}
         accuracy = np.full((1, len(combinations)), np.nan)
-        folds, trees, longest, status = [], {}, 0.0, "heuristic"
-        try:
+        folds, trees, longest = [], {}, 0.0
+        with fit.stops():
             folds = self._folds(X, y)
             accuracy = np.full((len(folds), len(combinations)), np.nan)
             for fold, (train, test) in enumerate(folds):
@@ -330,24 +332,21 @@ class TunedCARTClassifier(TreeClassifier):
                     longest = max(longest, clock.elapsed - begin)
                     hit = trees[k].predict_codes(X[test]) == y[test]
                     accuracy[fold, k] = np.average(hit, weights=weight[test])
-        except TimeUp:
-            status = "time_limit"
-        except KeyboardInterrupt:
-            status = "interrupted"
         seen = ~np.isnan(accuracy)
         compared = accuracy[seen.all(axis=1)] if seen[0].all() else accuracy[:1]
         mean = compared.mean(axis=0)
         best = int(np.argmax(np.where(np.isnan(mean), -1.0, mean)))
         self.best_params_, self.best_score_ = combinations[best], float(mean[best])
-        last = patient_clock(0.0 if status == "interrupted" else clock.time_limit and
+        last = patient_clock(0.0 if fit.ended == "interrupted" else clock.time_limit and
                              clock.remaining)
         try:
             tree = _Grower(X, y, self.classes_, sample_weight, last)(**same, **self.best_params_)
         except TimeUp:
             tree = trees.get(best) or single_leaf(X, y, len(self.classes_), sample_weight)
-            status = "time_limit" if status == "heuristic" else status
-        return tree, _report(status, tree, X, y, sample_weight, clock, folds=len(folds),
-                             combinations=len(combinations), fits=int(seen.sum()) + 1)
+            fit.ended = fit.ended if fit.stopped else "time_limit"
+        fit.counters = {"folds": len(folds), "combinations": len(combinations),
+                        "fits": int(seen.sum()) + 1}
+        return _judged(fit, tree, X, y, sample_weight)
 
     def _count_rows_per_leaf(self, n_rows):
         """Leave a share as it is: it is one of the rows of each fold."""
@@ -405,7 +404,8 @@ class _Grower:
         return self.trees[name]
 
 
-def _report(status, tree, X, y, sample_weight, clock, **counters):
-    objective = default_objective(tree, X, y, sample_weight)
-    return SolveReport(status, objective, 0.0, clock.elapsed, counters=counters,
-                       scale=len(y) if sample_weight is None else sample_weight.sum())
+def _judged(fit, tree, X, y, sample_weight):
+    """Return a tree and its report."""
+    fit.scale = len(y) if sample_weight is None else sample_weight.sum()
+    fit.offer(tree, default_objective(tree, X, y, sample_weight))
+    return tree, fit.report()

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from tqdm import tqdm
 
 from odtlib._numba.warm import warm_up
 from odtlib.estimator import TreeClassifier
+from odtlib.fit import Fit, Pace
 from odtlib.heuristics import _kernels
 from odtlib.heuristics.cart import ONE_LEAF, cart_nodes, patient_clock, single_leaf, warm_up_trees
 from odtlib.heuristics.ranks import RankedRows
-from odtlib.report import Clock, SolveReport, TimeUp, default_objective
+from odtlib.report import Clock, TimeUp, default_objective
 from odtlib.tolerance import ROUNDING
 
-SLICE = 4_000_000        # rows read between two looks at the clock: some 20 milliseconds
 SHARE = 0.7              # of the rows, for the CART that a later restart begins with
 CART_FACTOR = 8          # growing CART takes at most about as many times as long as ranking rows
 DEPTH_TWO_WORK = 200_000  # rows read at most for one exact tree of depth two: about a millisecond
@@ -121,27 +121,21 @@ def search_trees(X, y, n_classes, sample_weight, *, max_depth, min_samples_leaf,
     if not X.shape[1]:
         max_depth = 0       # nothing to split
     random = check_random_state(random_state)
-    total = float(len(y) if sample_weight is None else sample_weight.sum())
-    tree = single_leaf(X, y, n_classes, sample_weight)
-    objective, bound = default_objective(tree, X, y, sample_weight), 0.0
-    trace = [(clock.elapsed, objective, bound, "one leaf")]
-    status, restart, cart_seconds, search = "heuristic", 0, 0.0, None
+    fit = Fit(clock, partial(default_objective, X=X, y=y, sample_weight=sample_weight),
+              scale=float(len(y) if sample_weight is None else sample_weight.sum()), start="cart",
+              verbose=verbose)
+    fit.proof = PROOF
+    fit.offer(single_leaf(X, y, n_classes, sample_weight), event="one leaf")
+    restart, cart_seconds, search, pace = 0, 0.0, None, Pace()
 
     def keep_if_better(nodes, event):
-        nonlocal tree, objective
-        found = every_row.tree(nodes).pruned()
-        value = default_objective(found, X, y, sample_weight)
-        if value < objective:
-            tree, objective = found, value
-            trace.append((clock.elapsed, objective, bound, event))
-            bar.set_postfix(objective=f"{objective:g}")
+        fit.offer(every_row.tree(nodes).pruned(), event=event)
 
-    bar = tqdm(total=max_restarts, desc="restarts", disable=None if verbose else True)
-    try:
+    with fit.stops():
         every_row = RankedRows(X, y, n_classes, sample_weight, preparation)
         rows = every_row.merged()
         search = _Search(rows, max_depth, min_samples_leaf, patience, depth_two)
-        bound = rows.forced
+        fit.learn(rows.forced)
         while max_depth > 0 and restart != max_restarts:
             begin = clock.elapsed
             if restart > 0:
@@ -159,28 +153,19 @@ def search_trees(X, y, n_classes, sample_weight, *, max_depth, min_samples_leaf,
             cart_seconds = clock.elapsed - begin
             search.begin(start, random.randint(1, 2**31 - 1))
             while not search.finished and not clock.expired:
-                if search.advance():
+                if pace.slice(search.step, lambda _: search.finished):
                     keep_if_better(search.kept, f"restart {restart}")
             restart += 1
-            bar.update()
-            if objective <= bound + ROUNDING * total:
+            if fit.objective <= fit.bound + ROUNDING * fit.scale:
                 break
             if not search.finished:
                 raise TimeUp
-    except TimeUp:
-        status = "time_limit"
-    except KeyboardInterrupt:
-        status = "interrupted"
-    finally:
-        bar.close()
     if search is not None and search.growing:
         keep_if_better(search.nodes, "growing")
     kicks, sweeps = (0, 0) if search is None else \
         search.state[[_kernels.KICKS, _kernels.SWEEPS]].tolist()
-    report = SolveReport(
-        status, objective, bound, clock.elapsed, start="cart", trace=trace, proof=PROOF,
-        counters={"restarts": restart, "kicks": kicks, "sweeps": sweeps}, scale=total)
-    return tree, report
+    fit.counters = {"restarts": restart, "kicks": kicks, "sweeps": sweeps}
+    return fit.tree, fit.report()
 
 
 class _Search:
@@ -225,10 +210,10 @@ class _Search:
         self.correct[:] = -1.0
         self.random[0] = seed
 
-    def advance(self):
-        """Work for one slice; return whether a better tree than before stands in ``kept``."""
+    def step(self, work):
+        """Read about so many rows; return whether a better tree than before stands in ``kept``."""
         before = self.correct[_kernels.BEST]
-        _kernels.search(SLICE, *self.fixed, self.nodes, self.unused, self.kept, self.kept_unused,
+        _kernels.search(work, *self.fixed, self.nodes, self.unused, self.kept, self.kept_unused,
                         self.state, self.correct, self.random, *self.scratch)
         return self.correct[_kernels.BEST] > before
 
@@ -249,6 +234,6 @@ def warm_up_search():
         rows = RankedRows(np.array([[0.0], [1.0]]), np.array([0, 1]), 2).merged()
         search = _Search(rows, 1, 1, 0, True)
         search.begin(ONE_LEAF, 1)
-        search.advance()
+        search.step(1000)
 
     return warm_up("the local search", _kernels.search, run)

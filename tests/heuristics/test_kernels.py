@@ -171,7 +171,7 @@ def run(rows, start, *, max_depth, min_leaf=1, patience=5, seed=1, budget=None, 
     search.begin(start, seed)
     while not search.finished:
         if budget is None:
-            search.advance()
+            search.step(4_000_000)
         else:
             _kernels.search(budget, *search.fixed, search.nodes, search.unused, search.kept,
                             search.kept_unused, search.state, search.correct, search.random,

@@ -133,17 +133,17 @@ def test_time_limit_ends_restarts(monkeypatch):
 
 @pytest.mark.parametrize("slices", [0, 1])
 def test_interruption_returns_the_best_tree_so_far(monkeypatch, slices):
-    advance, calls = _Search.advance, []
+    step, calls = _Search.step, []
 
-    def interrupted(self):
+    def interrupted(self, work):
         calls.append(1)
         if len(calls) > slices:
             raise KeyboardInterrupt
-        return advance(self)
+        return step(self, 20 * work)
 
     X, y = load_breast_cancer(return_X_y=True)
     LocalSearchTreeClassifier(1, max_restarts=1).fit(X, y)
-    monkeypatch.setattr(_Search, "advance", interrupted)
+    monkeypatch.setattr(_Search, "step", interrupted)
     model = LocalSearchTreeClassifier(4, random_state=0).fit(X, y)
     assert model.report_.status == "interrupted"
     cart = CARTClassifier(4, random_state=np.random.RandomState(0)).fit(X, y)
@@ -161,10 +161,11 @@ def test_feature_names_reach_the_tree():
     assert "width <= 2.5" in str(model.tree_)
 
 
-def test_progress_is_shown_only_in_a_terminal(capsys):
-    LocalSearchTreeClassifier(1, verbose=1).fit([[0.0], [1.0]], [0, 1])
-    captured = capsys.readouterr()
-    assert captured.out == "" and "restarts" not in captured.err
+def test_better_trees_are_printed_if_asked(capsys):
+    for verbose in (0, 1):
+        model = LocalSearchTreeClassifier(1, verbose=verbose).fit([[0.0], [1.0]], [0, 1])
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == verbose * (len(model.report_.events) - 1)
 
 
 def test_uneven_weights_are_told_within_the_tolerance_of_their_sum():
@@ -241,14 +242,13 @@ def test_a_search_without_cart_begins_with_a_leaf(monkeypatch):
     monkeypatch.setattr(local_search, "cart_nodes", None)
     report = LocalSearchTreeClassifier(3, max_restarts=1, random_state=0).fit(X, y).report_
     assert "cart" not in set(report.trace["event"]) and report.objective <= 4
-    advance = _Search.advance
+    step = _Search.step
 
-    def stopped(self):     # one node is visited, then Ctrl-C
-        monkeypatch.setattr(local_search, "SLICE", 1)
-        advance(self)
+    def stopped(self, work):     # one node is visited, then Ctrl-C
+        step(self, 1)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_Search, "advance", stopped)
+    monkeypatch.setattr(_Search, "step", stopped)
     model = LocalSearchTreeClassifier(3, random_state=0).fit(X, y)
     assert model.report_.status == "interrupted" and model.tree_.n_splits == 1
     assert model.verify(X, y) == model.report_.objective

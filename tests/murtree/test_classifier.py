@@ -146,13 +146,13 @@ def test_an_interruption_returns_the_incumbent(monkeypatch, slices):
     X, y = blobs(n_rows=500, n_columns=30)
     run_slice, done = Solver._slice, []
 
-    def interrupted(self, clock):
+    def interrupted(self):
         if self.nodes == 63 and len(done) == slices:
             done.append("interrupt")
             raise KeyboardInterrupt
         done.append("slice")
         self.pace.work = min(self.pace.work, 1e4)
-        run_slice(self, clock)
+        run_slice(self)
 
     monkeypatch.setattr(Solver, "_slice", interrupted)
     model = MurTreeClassifier(max_depth=6).fit(X, y)

@@ -311,7 +311,7 @@ def test_slices_of_the_search_change_nothing(changes, monkeypatch):
     model = MurTreeClassifier(3, search=PaperSearch(**changes))
     whole = model.fit(X, y).report_.counters
     tree = str(model.tree_)
-    monkeypatch.setattr("odtbook.published.murtree.SLICE", 1)
+    monkeypatch.setattr("odtlib.fit.FIRST_SLICE", 1)
     assert model.fit(X, y).report_.counters == whole
     assert str(model.tree_) == tree
 
