@@ -129,7 +129,7 @@ def search_trees(X, y, n_classes, sample_weight, *, max_depth, min_samples_leaf,
     restart, cart_seconds, search, pace = 0, 0.0, None, Pace()
 
     def keep_if_better(nodes, event):
-        fit.offer(every_row.tree(nodes).pruned(), event=event)
+        return fit.offer(every_row.tree(nodes).pruned(), event=event)
 
     with fit.stops():
         every_row = RankedRows(X, y, n_classes, sample_weight, preparation)
@@ -152,9 +152,12 @@ def search_trees(X, y, n_classes, sample_weight, *, max_depth, min_samples_leaf,
                 keep_if_better(start, "cart")
             cart_seconds = clock.elapsed - begin
             search.begin(start, random.randint(1, 2**31 - 1))
+            improved = False
             while not search.finished and not clock.expired:
                 if pace.slice(search.step, lambda _: search.finished):
-                    keep_if_better(search.kept, f"restart {restart}")
+                    improved |= keep_if_better(search.kept, f"restart {restart}")
+            if improved:        # the last of equals, wherever the slices have ended
+                fit.offer(every_row.tree(search.kept).pruned(), equal=True)
             restart += 1
             if fit.objective <= fit.bound + ROUNDING * fit.scale:
                 break

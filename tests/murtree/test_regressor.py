@@ -235,11 +235,11 @@ def test_limits(loss, monkeypatch):
     assert small.report_.objective == pytest.approx(free.report_.objective)
     slices = []
 
-    def interrupt(self, clock):
+    def interrupt(self):
         slices.append(1)
         if len(slices) == 2:
             raise KeyboardInterrupt
-        return one_slice(self, clock)
+        return one_slice(self)
 
     one_slice = Solver._slice
     monkeypatch.setattr(Solver, "_slice", interrupt)
