@@ -76,17 +76,21 @@ class AdditiveRun(Run):
 
     solver_type, takes_turns = AdditiveSolver, False
 
-    def __init__(self, model, rows, clock, search, fitted, *, path=False):
+    def __init__(self, fitted, model, rows, clock, search, *, fit=None, **options):
         self.fitted, self.costs = fitted, {}
-        clock.start += fitted.compile_seconds
-        super().__init__(model, rows, clock, search, path=path)
-        self.compile_seconds += fitted.compile_seconds
+        if fit is None:
+            clock.leave_out(fitted.compile_seconds)
+        super().__init__(model, rows, clock, search, fit=fit, **options)
 
     def prepared(self):
         """Return the reduced problem."""
-        return self.fitted.prepared(
+        return self.rows.problem or self.fitted.prepared(
             self.columns, min_samples_leaf=self.model.min_samples_leaf,
             merge_columns=self.options.merge_columns, clock=self.clock)
+
+    def begin_from(self, tree):
+        """As in the base class; a search knows the costs of its own trees."""
+        super().begin_from(self.valued(tree))
 
     def started(self, start):
         """Return the tree that a start gives, with the values of the rows."""

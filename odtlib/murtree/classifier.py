@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from functools import partial
 from itertools import islice
 from numbers import Real
 from typing import Self
@@ -29,7 +30,7 @@ from .objectives.additive import AdditiveObjective, FittedObjective
 from .objectives.shares import Entropy, Gini
 from .options import DEFAULT, MurTreeSearch
 from .preparation import likely_kernel
-from .run import Run
+from .run import Run, outcome_of
 from .solver import warm_up_search
 from .weighting import Rows, balanced_rows, cost_rows, error_rows, f1_tree
 
@@ -254,8 +255,8 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
             check_search(search, "an additive objective")
             fitted = FittedObjective(self._additive, X, y, sample_weight,
                                      getattr(self, "feature_names_in_", None))
-            return self._outcome(AdditiveRun(self, Rows(columns, y, sample_weight), clock, search,
-                                             fitted, path=task == "path"), task)
+            return outcome_of(partial(AdditiveRun, fitted), self, Rows(columns, y, sample_weight),
+                              clock, search, task)
         if costs is not None:
             rows = cost_rows(*data, costs)
         elif self.objective == "f1":
@@ -265,7 +266,7 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
             rows = balanced_rows(*data)
         else:
             rows = error_rows(*data, clock, search)
-        return self._outcome(Run(self, rows, clock, search, path=task == "path"), task)
+        return outcome_of(Run, self, rows, clock, search, task)
 
     def _check_level_penalties(self, search):
         """Refuse penalties per level that do not fit the depth, or the search."""

@@ -15,6 +15,7 @@ from ._search import MAX_FULL_DEPTH
 from .preparation import MAX_COPIES
 
 MAX_NODES = 2 ** MAX_FULL_DEPTH - 1
+SMALL_DEPTHS = 2, 3, 4      # solved before trees of any depth; half of a time limit is for 3
 ROWS_AT_A_TIME = 2 ** 16        # that go down a tree together: more need memory, not less time
 
 PathEntry = namedtuple("PathEntry", "max_nodes objective optimal tree")
@@ -99,6 +100,12 @@ class BudgetPathMixin:
                              f"the {MAX_NODES} that a search can keep; give max_nodes or a "
                              "max_depth of 12 or less.")
         return nodes
+
+    def _begins_with_small_depths(self, n_rows, search):
+        """Tell whether a fit without a limit on depth solves small depths first."""
+        return (self.max_depth is None and not search.lookahead
+                and self._start_word() in (None, "cart")
+                and self._depth_within(n_rows) > SMALL_DEPTHS[-1])
 
     def _limits(self, n_rows, *, any_depth=False):
         """Return the limits that a proof holds for, in words."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, StrOptions
@@ -21,6 +23,7 @@ from .objectives.linear import LinearLeaves
 from .objectives.poisson import Poisson
 from .objectives.squared_error import SquaredError
 from .options import DEFAULT, MurTreeSearch
+from .run import outcome_of
 from .solver import warm_up_search
 from .weighting import Rows
 
@@ -181,5 +184,5 @@ class MurTreeRegressor(CertifiedColumns, BudgetPathMixin, BinarisingMixin, TreeR
         if self._regressors is not None and self._tree_over_columns:
             raise ValueError("LinearLeaves needs features that are numbers, as trees over other "
                              "columns do not see them; encode categories first.")
-        return self._outcome(AdditiveRun(self, Rows(columns, y, weight), clock, search, fitted,
-                                         path=task == "path"), task)
+        return outcome_of(partial(AdditiveRun, fitted), self, Rows(columns, y, weight), clock,
+                          search, task)

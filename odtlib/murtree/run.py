@@ -6,13 +6,14 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from odtlib._text import number_text
+from odtlib.estimator import Outcome
 from odtlib.fit import FINISHING, Fit
 from odtlib.heuristics.start import starting_tree
 from odtlib.report import Clock, TimeUp, pluralised
-from odtlib.tolerance import PROOF
+from odtlib.tolerance import PROOF, ROUNDING
 
 from . import _search as S
-from .columns import tree_over_columns
+from .columns import SMALL_DEPTHS, tree_over_columns
 from .preparation import prepare
 from .solver import Solver, warm_up_search
 
@@ -25,16 +26,76 @@ LOOKS = {False: (0.2, 0.1), True: (0.2, 1 / 3)}
 HALF = 0.5              # of the time that is left for discrepancies that are asked for
 
 
+def outcome_of(kind, model, rows, clock, search, task):
+    """Run a search of some kind; return tree and report, and the answer to a task."""
+    data = model, rows, clock, search
+    if task is None and model._begins_with_small_depths(len(rows.y), search):
+        tree, report = run_at_any_depth(kind, *data)
+        return Outcome(model._in_features(tree), report)
+    return model._outcome(kind(*data, path=task == "path"), task)
+
+
+def run_at_any_depth(kind, model, rows, clock, search):
+    """Fit without a limit on depth; return the best tree and the report.
+
+    The small depths come first: their trees are soon found, and proved optimal at any depth where
+    the splits of a deeper tree alone cost as much.
+    """
+    fit, run, tree = None, None, None
+    for depth in (*SMALL_DEPTHS, None):
+        half = clock.remaining / 2 if depth == SMALL_DEPTHS[-2] else np.inf
+        until = clock if half == np.inf else Clock(half)
+        before = run
+        if fit is None:
+            run = kind(model, rows, until, search, depth=depth)
+            fit = run.fit
+        else:
+            counters = fit.counters
+            with fit.stops():
+                if clock.expired:
+                    raise TimeUp
+                run = kind(model, rows, until, search, depth=depth, fit=fit)
+            if fit.stopped:
+                tree = run.improved(tree, Clock(FINISHING))
+                break
+            run.begin_from(tree)
+        rows = rows._replace(problem=run.problem)
+        tree = run.solved()
+        if before is not None:
+            for name, count in counters.items():
+                fit.counters[name] = fit.counters.get(name, 0) + count
+        if fit.ended == "interrupted" or depth is None:
+            break
+        if fit.ended == "optimal":
+            if fit.objective - fit.bound <= ROUNDING * fit.scale and not search.minimise_nodes:
+                break
+            fit.ended = "heuristic"         # of this depth alone
+        elif not clock.expired:
+            fit.ended = "heuristic"
+    return run.rows.as_given(tree), fit.report()
+
+
 class Run:
-    """One fit: the rows, the start, the search, and the tree with its report."""
+    """One fit: the rows, the start, the search, and the tree with its report.
+
+    With ``depth`` only trees of that depth are searched, and what is proved holds for all; ``fit``
+    is then that of the depths before.
+    """
 
     solver_type = Solver
     takes_turns = True      # False: no discrepancies, and so no turns under a time limit
 
-    def __init__(self, model, rows, clock, search, *, path=False):
+    def __init__(self, model, rows, clock, search, *, path=False, depth=None, fit=None):
         self.model, self.rows, self.clock, self.options = model, rows, clock, search
         self.columns, self.y, self.sample_weight = rows.columns, rows.y, rows.weight
         self.depth, self.nodes = model._depth_within(len(self.y)), model._nodes(len(self.y))
+        # As deep as any tree fits the node budget.
+        self.safe_depth, self.most_nodes = min(self.depth, int(np.log2(self.nodes + 1))), self.nodes
+        # A tree of so many splits is no deeper than is searched.
+        whole = depth is None or depth >= min(self.depth, self.nodes)
+        if depth is not None:
+            self.depth = min(depth, self.depth)
+            self.nodes = min(self.nodes, 2 ** self.depth - 1)
         self.smallest = 0 if path else self.nodes
         # The depth that is searched; less than the tree's with a look-ahead.
         self.horizon = min(self.depth, search.lookahead or self.depth)
@@ -47,15 +108,18 @@ class Run:
             min_samples_leaf=model.min_samples_leaf, n_jobs=effective_n_jobs(model.n_jobs))
         # The report says unit * cost + shift.
         self.unit, self.shift = rows.unit * self.problem.unit, rows.shift
-        self.fit = Fit(clock, start=model._start_word(), verbose=model.verbose, bound=-np.inf,
-                       scale=self.unit * problem.scale + abs(self.shift))
+        self.fit = fit or Fit(clock, start=model._start_word(), verbose=model.verbose,
+                              bound=-np.inf, scale=self.unit * problem.scale + abs(self.shift))
         self.bound, self.found = -np.inf, {}
+        self.known = self.fit.bound                  # what no tree costs less than anyhow
         self.start, self.upper = None, np.inf        # a tree to begin with, and its cost
         # Seconds and pairs when the search began, and the seconds that it may take.
         self.begun, self.pairs_before, self.predicted = 0.0, 0, None
         self.finishing = Clock()                     # for the trees of a search that was cut short
-        # As deep as any tree fits the node budget.
-        self.safe_depth = min(self.depth, int(np.log2(self.nodes + 1)))
+        # A deeper tree has more splits than the depth.
+        self.ceiling = np.inf if whole else (problem.offset + self.solver.least
+                                             + (self.depth + 1) * self.solver.penalty)
+        self.any_depth = depth is not None
         if model.start is not None:
             self.begin_with(model._given_start())
 
@@ -72,9 +136,9 @@ class Run:
         if isinstance(start, str) and self.columns.shape[1] == 0:
             return                                   # every tree is one leaf
         tree = self.started(start)
-        if tree.n_splits > self.nodes:
+        if tree.n_splits > self.most_nodes:
             raise ValueError(f"start has {tree.n_splits} feature nodes and max_nodes is "
-                             f"{self.nodes}; give a smaller tree or raise max_nodes.")
+                             f"{self.most_nodes}; give a smaller tree or raise max_nodes.")
         self.set_incumbent(tree)
 
     def started(self, start):
@@ -93,6 +157,11 @@ class Run:
         """Make a tree the one to beat."""
         self.start, self.upper = tree, self.cost(tree) - self.problem.offset
 
+    def begin_from(self, tree):
+        """Make a tree of a search of smaller depth the one to beat, if it is better."""
+        if self.cost(tree) - self.problem.offset < self.upper:
+            self.set_incumbent(tree)
+
     def cost(self, tree):
         """Return the objective of a tree that carries the class weights of the training rows."""
         leaves = np.flatnonzero(tree.feature < 0)
@@ -109,8 +178,8 @@ class Run:
     def record(self, event):
         """Note incumbent and bound, if one of them is new."""
         incumbent = min(self.solver.incumbent(), self.upper) + self.problem.offset
-        self.bound = min(self.solver.bound() + self.problem.offset, incumbent)
-        known = self.shown(incumbent), self.shown(self.bound)
+        self.bound = min(self.solver.bound() + self.problem.offset, incumbent, self.ceiling)
+        known = self.shown(incumbent), max(self.known, self.shown(self.bound))
         if not self.fit.trace or self.fit.trace[-1][1:3] != known or event != "search":
             self.fit.note(event, *known)
 
@@ -312,23 +381,33 @@ class Run:
 
     def run(self):
         """Search; return the best tree, with the weights of the given rows, and the report."""
+        tree = self.solved()
+        return self.rows.as_given(tree), self.fit.report()
+
+    def improved(self, tree, clock):
+        """Return the best of a tree and those that quick methods give: never worse than CART."""
+        rows = np.arange(len(self.problem.bits))
+        quick = [self.checked(nested, np.inf) for nested in (
+            self.solver.greedy_tree(self.safe_depth, clock), self.solver._leaf(rows)[1])]
+        tree = min([*([] if tree is None else [tree]), *quick], key=self.cost)
+        self.fit.objective = self.shown(self.cost(tree))
+        return tree
+
+    def solved(self):
+        """Search; return the best tree, over the columns, and tell the fit what is known."""
         model, fit = self.model, self.fit
         self.search()
         fewest = ""
-        trees = [self.found.get(self.nodes), self.start]
-        if fit.ended != "optimal":                  # never worse than CART
-            rows = np.arange(len(self.problem.bits))
-            trees += [self.checked(nested, np.inf) for nested in (
-                self.solver.greedy_tree(self.safe_depth, self.finishing),
-                self.solver._leaf(rows)[1])]
-        trees = [tree for tree in trees if tree is not None]
-        tree = min(trees, key=self.cost) if len(trees) > 1 else trees[0]
+        trees = [tree for tree in (self.found.get(self.nodes), self.start) if tree is not None]
+        tree = min(trees, key=self.cost) if len(trees) > 1 else trees[0] if trees else None
+        if fit.ended != "optimal":
+            tree = self.improved(tree, self.finishing)
         if fit.ended == "optimal" and self.options.minimise_nodes and self.smallest == self.nodes:
             tree, proved = self.smaller(tree)
             fewest = ", with the fewest feature nodes" if proved else ""
         self.found[self.nodes], cost = tree, self.cost(tree)
         # The splits of a deeper tree alone may cost as much.
-        limits = model._limits(len(self.y), any_depth=(
+        limits = model._limits(len(self.y), any_depth=self.any_depth or (
             self.nodes == 2 ** self.depth - 1 and self.solver.penalty > 0
             and np.ndim(model.split_penalty) == 0
             and cost <= (self.problem.offset + self.solver.least
@@ -338,8 +417,8 @@ class Run:
                        else f", split penalty {number_text(model.split_penalty)}")
         fit.proof = (f"optimal for {pluralised(self.columns.shape[1], 'predicate')} at "
                      f"{limits}{fewest}{self.rows.words}")
-        fit.objective, fit.bound = self.shown(cost), self.shown(self.bound)
-        return self.rows.as_given(tree), fit.report()
+        fit.objective, fit.bound = self.shown(cost), max(self.known, self.shown(self.bound))
+        return tree
 
     def answer(self):
         """Return how the search ended, and ``(nodes, cost, tree)`` for every node budget."""

@@ -68,6 +68,7 @@ class Solver:
         per_row, per_class = SECONDS_PER_PAIR[ELEMENT[problem.kernel]]
         self.longest_step = len(problem.columns) ** 2 * (
             per_row * len(problem.bits) + per_class * len(sizes))
+        shared = max_nodes < 2 ** max_depth - 1         # between the children of a split
         max_nodes = min(max_nodes, 2 ** max_depth - 1)
         entries = FIRST_CACHE_ENTRIES
         while entries > 8 and 8 * ENTRY * entries > self.memory_limit:
@@ -108,6 +109,8 @@ class Solver:
         steps = fit.FIRST_SLICE / (10 + width * width * (1 / 64 + n_rows / 16384))
         self._first_slice = fit.FIRST_SLICE * min(
             1.0, fit.LONGEST_SLICE / max(1e-9, steps * self.longest_step))
+        if shared:                       # each way to share them takes its time
+            self._first_slice /= max_nodes
         self.pace = fit.Pace(self._first_slice)
         self.control[S.ADDRESS_OPEN:S.ADDRESS_EARLIER + 1] = kernel_addresses(problem.kernel)
         if cache == "closure":
@@ -129,8 +132,9 @@ class Solver:
             self.space = Workspace(self.problem, **self._sizes)
         except MemoryError:
             raise MemoryError(
-                f"the counts of pairs of {len(self.problem.columns)} columns do not fit into "
-                "memory; give a binarizer with fewer cuts, or fewer features.") from None
+                f"the arrays of a search of depth {self._sizes['max_depth']} over "
+                f"{len(self.problem.columns)} columns do not fit into memory; give a smaller "
+                "max_depth or max_nodes, or a binarizer with fewer cuts.") from None
         self.levels, self.scratch = self.space.levels, self.space.scratch
         self.state, self.cost, self.choice = self.levels[:3]
         self.counters = np.zeros(S.N_COUNTERS, np.int64)
