@@ -44,6 +44,6 @@ def test_what_no_memory_holds_leaves_the_best_tree_of_small_depths(options):
     X = random.integers(0, 2, (2000, 400))
     y = (X[:, :3].sum(axis=1) + random.normal(size=2000) > 1.5).astype(int)
     model = MurTreeClassifier(None, time_limit=0.05, **options).fit(X, y)
-    assert model.report_.status == "time_limit"
+    assert model.report_.status in ("time_limit", "optimal")    # a deep CART may have no errors
     assert model.verify(X, y) == model.report_.objective < min(np.bincount(y))
     assert model.report_.lower_bound <= model.report_.objective
