@@ -48,7 +48,7 @@ def lines_of(figure, taken):
     ``taken`` has the seconds of figures by name. The last line starts a kernel besides.
     """
     drawing = taken.get(figure.name)
-    own = "" if drawing is None else f"# {duration(max(1, drawing))}"
+    own = "" if drawing is None else f"# {duration(drawing + KERNEL_SECONDS)}"
     lines = [(f"odt figure {figure.number}", own)]
     if figure.experiments:
         whole = sum(map(seconds_anew, figure.experiments))

@@ -204,8 +204,9 @@ def run(options):
     if not out.parent.is_dir():
         raise ValueError(f"--out {out}: there is no folder {out.parent}.")
     if taken := seconds().get(figure.name):
+        from odtbook.experiments.runner import KERNEL_SECONDS
         print(f"figure {figure.number}: {figure.page.stem}, cell {figure.cell}; about "
-              f"{round(taken)} s", file=sys.stderr)
+              f"{round(taken + KERNEL_SECONDS)} s", file=sys.stderr)
     content = draw(figure, changes, rerun=options.rerun, jobs=options.jobs,
                    ending=out.suffix.lower())
     out.write_bytes(content)
