@@ -47,8 +47,8 @@ from odtbook.tables import Lines, Table, printable
 from odtbook.tables import table_of as table_of
 from odtbook.try_command import write_whole
 from odtlib import MurTreeClassifier, MurTreeRegressor, TunedCARTClassifier, __version__
-from odtlib._text import threshold_text
 from odtlib.report import Clock
+from odtlib.text import threshold_text
 from odtlib.tree import DecisionTree
 
 FOLDS, REPEATS = 5, 10                  # fewer than five folds are no verdict

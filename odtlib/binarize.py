@@ -29,7 +29,6 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from odtlib._text import threshold_text
 from odtlib._validation import (
     check_columns,
     check_length,
@@ -40,6 +39,7 @@ from odtlib._validation import (
 )
 from odtlib.columns import CELLS_AT_A_TIME, Columns, categories_of
 from odtlib.report import Clock
+from odtlib.text import threshold_text
 from odtlib.tree import DecisionTree, midpoint
 
 __all__ = ["AutoBinarizer", "MDLPBinarizer", "QuantileBinarizer", "ThresholdBinarizer"]

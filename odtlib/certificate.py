@@ -21,9 +21,9 @@ from sklearn.utils.validation import check_is_fitted
 from odtlib._numba.compiler import INNER, OPTIONS, njit
 from odtlib._numba.vector import pack, popcount
 from odtlib._numba.warm import warm_up
-from odtlib._text import number_text
 from odtlib.arrays import distinct_rows
 from odtlib.report import Clock
+from odtlib.text import number_text
 from odtlib.tolerance import PROOF
 
 VERSION = 3

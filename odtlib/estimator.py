@@ -16,7 +16,6 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
-from odtlib._text import visible
 from odtlib._validation import (
     EXACT,
     MOST,
@@ -50,6 +49,7 @@ from odtlib.certify import Certificate
 from odtlib.columns import holds_words
 from odtlib.missing import DoubledColumns
 from odtlib.report import Clock, SolveReport
+from odtlib.text import visible
 from odtlib.tree import DecisionTree
 
 if TYPE_CHECKING:

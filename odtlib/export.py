@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from odtlib import _text, writers
-from odtlib._text import visible
 from odtlib.columns import SCHEMA as COLUMNS
 from odtlib.columns import Columns, Question, asks
 from odtlib.requirements import needs
 from odtlib.schema import brief, check, read_json
+from odtlib.text import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -30,7 +30,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, Patch, Rectangle
 from matplotlib.textpath import text_to_path
 
-from odtlib._text import html, threshold_text, visible
+from odtlib.text import html, threshold_text, visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

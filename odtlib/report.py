@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from odtlib._text import html, visible
-from odtlib._text import number_text as number_text
 from odtlib.requirements import needs
+from odtlib.text import html, visible
 from odtlib.tolerance import PROOF
 
 if TYPE_CHECKING:

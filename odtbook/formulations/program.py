@@ -15,7 +15,8 @@ from odtlib.column_generation.units import MAX_WHOLE_SUM, in_units
 from odtlib.estimator import Outcome, TreeClassifier
 from odtlib.heuristics.cart import single_leaf
 from odtlib.heuristics.start import starting_tree, warm_up_start
-from odtlib.report import Clock, SolveReport, number_text, status_of
+from odtlib.report import Clock, SolveReport, status_of
+from odtlib.text import number_text
 from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.trees import cut_back, penalised_errors
 

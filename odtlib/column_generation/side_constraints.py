@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from odtlib._text import number_text
+from odtlib.text import number_text
 from odtlib.tolerance import ROUNDING
 
 

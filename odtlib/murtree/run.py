@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from joblib import effective_n_jobs
 
-from odtlib._text import number_text
 from odtlib.estimator import Outcome
 from odtlib.fit import FINISHING, Fit
 from odtlib.heuristics.start import starting_tree
 from odtlib.report import Clock, TimeUp, pluralised
+from odtlib.text import number_text
 from odtlib.tolerance import PROOF, ROUNDING
 
 from . import _search as S
