@@ -14,7 +14,7 @@ from numba import types
 
 from odtlib._numba.vector import address_of
 
-from . import _kernels, _sums, _weights
+from . import _absolute, _additive, _kernels, _sums, _weights
 from ._kernels import CountArrays, SharedArrays
 from ._sums import SumArrays
 from ._weights import WeightArrays
@@ -93,3 +93,15 @@ def closure_address(name):
     totals = {2: _U16, 4: _U32}[ELEMENT[name]]
     return address_of(_kernels.add_closure, (types.int64, totals, types.int64, types.int64, _I64,
                                              types.uint64[::1], types.uint64[::1]))
+
+
+@cache
+def cost_addresses(absolute=False):
+    """Compile or load what the kernel on sums calls for the costs of leaves; return the addresses.
+
+    They write the costs of both sides of every root, the cost of one leaf, and what rows may cost.
+    """
+    home = _absolute if absolute else _additive
+    return (address_of(home.score, _additive.SCORING),
+            address_of(home.cost_of_leaf, _additive.OF_ROWS),
+            address_of(home.bound_rows, _additive.OF_ROWS))

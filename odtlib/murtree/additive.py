@@ -74,7 +74,7 @@ class AdditiveSolver(Solver):
 class AdditiveRun(Run):
     """One fit of an objective; ``fitted`` is the objective on the rows."""
 
-    solver_type, takes_turns = AdditiveSolver, False
+    solver_type = AdditiveSolver
 
     def __init__(self, fitted, model, rows, clock, search, *, fit=None, **options):
         self.fitted, self.costs = fitted, {}

@@ -18,7 +18,7 @@ from odtlib.tolerance import ROUNDING
 from . import _search as S
 from ._cache import ENTRY, find_problem, move_entries, root_of
 from ._kernels import IMPURITY
-from ._objectives import ELEMENT, closure_address, kernel_addresses
+from ._objectives import ELEMENT, closure_address, cost_addresses, kernel_addresses
 from .greedy import cart
 from .options import DEFAULT, MurTreeSearch
 from .preparation import Problem, Sums, Workspace, grouped_rows, packed_rows
@@ -699,6 +699,8 @@ def warm_up_search(kernel, search=None):
         table = solver.space.table
         values = table.view(np.float64)
         solver._run_kernel(0)
+        if kernel == "sums":
+            cost_addresses()
         grouped_rows(solver.problem.rows)
         find_problem(table, values, np.zeros(2, np.uint64), 1, 1, 0)
         move_entries(table, values, table.copy(), values.copy())

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
-from odtlib._numba.vector import address_of
-
-from .. import _absolute
-from .._additive import OF_ROWS, SCORING
+from .._objectives import cost_addresses
 from ..preparation import (
     MAX_EQUAL_ROWS,
     Problem,
@@ -21,13 +16,6 @@ from ..preparation import (
     rounds_off,
     varying_columns,
 )
-
-
-@cache
-def addresses():
-    """Compile or load the kernels of absolute error; return their addresses."""
-    return (address_of(_absolute.score, SCORING), address_of(_absolute.cost_of_leaf, OF_ROWS),
-            address_of(_absolute.bound_rows, OF_ROWS), 0, 0)
 
 
 def median(y, weight):
@@ -111,4 +99,5 @@ class AbsoluteError:
             packed_rows(X, rows=first[order], columns=columns), np.array([len(order)]), columns,
             np.column_stack([lines, target, number]), "sums", 0.0, self.scale,
             {"rows_merged": merged, "columns_merged": X.shape[1] - len(columns)}, least=least,
-            sums=Sums(lines.shape[1], *places, addresses(), 2, False, leaf, uneven))
+            sums=Sums(lines.shape[1], *places, (*cost_addresses(absolute=True), 0, 0), 2, False,
+                      leaf, uneven))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from copy import copy
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import fsum
 from numbers import Integral
 from typing import Any
@@ -16,6 +16,7 @@ from odtlib._numba.vector import address_of
 from odtlib.tolerance import PROOF, ROUNDING
 
 from .. import _additive
+from .._objectives import cost_addresses
 from .._sums import LEAVES
 from ..preparation import NOTHING, prepare_sums
 
@@ -141,14 +142,6 @@ class AdditiveObjective:
         return fsum([constant, *costs])
 
 
-@cache
-def shared_addresses():
-    """Compile or load the kernels of all objectives; return their addresses."""
-    return (address_of(_additive.score, _additive.SCORING),
-            address_of(_additive.cost_of_leaf, _additive.OF_ROWS),
-            address_of(_additive.bound_rows, _additive.OF_ROWS))
-
-
 @lru_cache(1000)
 def own_address(make, function, n_sums):
     """Compile or load a kernel made for a function; return it, as it must live, and its address."""
@@ -169,7 +162,7 @@ class FittedObjective:
         n_sums, begin = self.numbers.shape[1], time.perf_counter()
         self.adds_last = bool(objective.adds_last)
         self._code = [self._compiled(name, n_sums) for name in ("leaf_cost", "row_bound")]
-        score, leaf, bound = shared_addresses()
+        score, leaf, bound = cost_addresses()
         own = [address for _, address in self._code]
         self.kernels = (score, leaf, bound if own[1] else 0, *own)
         self.compile_seconds = time.perf_counter() - begin
