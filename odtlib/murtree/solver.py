@@ -110,7 +110,7 @@ class Solver:
         self._first_slice = fit.FIRST_SLICE * min(
             1.0, fit.LONGEST_SLICE / max(1e-9, steps * self.longest_step))
         if shared:                       # each way to share them takes its time
-            self._first_slice /= max_nodes
+            self._first_slice /= max(1, max_nodes)
         self.pace = fit.Pace(self._first_slice)
         self.control[S.ADDRESS_OPEN:S.ADDRESS_EARLIER + 1] = kernel_addresses(problem.kernel)
         if cache == "closure":
