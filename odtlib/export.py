@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from odtlib import _text, writers
+from odtlib import text as _text
+from odtlib import writers
 from odtlib.columns import SCHEMA as COLUMNS
 from odtlib.columns import Columns, Question, asks
 from odtlib.requirements import needs

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from math import inf
 from typing import NamedTuple
 
-from odtlib import _text
+from odtlib import text as _text
 
 DEEPEST = 40        # indentations in a function; what lies deeper is a function of its own
 
