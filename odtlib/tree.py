@@ -61,14 +61,14 @@ class DecisionTree(Exports):
         larger training weight (left where it is equal or unknown); ignored (stored as -1) at
         leaves.  Where it is 0, a threshold may be infinite: the node then tests whether the value
         is missing.  By default the tree refuses NaN.
-    slopes : array of float, shape (n_nodes, n_features), optional
-        For a regression tree of one target: a line in each leaf, which predicts
-        ``value + slopes @ x`` (default: ``value``).
     columns : odtlib.columns.Columns, optional
         What the features are in the columns of a table with text, categories and gaps.  The tree
         then takes such a table, as a data frame or a list of dicts, as well as its features.
     criterion : {"gini", "entropy"}, default="gini"
         What ``impurity``, and the importance of features, are in a classification tree.
+    slopes : array of float, shape (n_nodes, n_features), optional
+        For a regression tree of one target: a line in each leaf, which predicts
+        ``value + slopes @ x`` (default: ``value``).
 
     Raises
     ------
