@@ -2,9 +2,10 @@
 
 import numpy as np
 from fuzz.judging import Case, check_size, demand, exact_sum
+from fuzz.parts import Part
 from fuzz.registry import fuzz
 from fuzz.searches import with_categories
-from naive import absolute_leaves, least_costs, sides, square_leaves
+from naive import absolute_leaves, least_costs, sides, square_leaves, subset_sums
 
 import odtlib
 from odtlib.binarize import ThresholdBinarizer
@@ -95,6 +96,53 @@ def regressor_categories(draw):
         min_samples_leaf=min_leaf, loss="absolute_error" if absolute else "squared_error")
     return regressor_case(model, depth, problem, absolute=absolute, min_leaf=min_leaf,
                           splits=splits, frame=frame)
+
+
+def survival_leaves(event, hazard):
+    """Return half the Poisson deviance of every set of rows, events over the hazard as exposure."""
+    deaths, expected = subset_sums(event), subset_sums(hazard)
+    rate = np.where(deaths > 0, deaths / np.where(expected > 0, expected, 1), 1)
+    each = np.where(event > 0, np.log(1 / np.where(event > 0, hazard, 1)), 0)
+    return subset_sums(each) - deaths * np.log(rate)
+
+
+@fuzz(2, *(f"SurvivalTree.{name}" for name in (
+    "fit", "path", "predict_cumulative_hazard_function", "predict_survival_function", "score")))
+def survival_tree(draw):
+    """The tree of the least deviance, and the hazards that it predicts."""
+    problem = draw.measured(rows=8, features=3)
+    if problem is None:
+        return None
+    X, n, depth, min_leaf = problem.X, len(problem.X), draw.pick(1, 0, 2, 3), draw.pick(1, 1, 2)
+    event, time = draw.values.random(n) < 0.6, draw.values.integers(1, 5, n).astype(float)
+    event[0] = True
+    times = np.unique(time)
+    steps = [(event & (time == t)).sum() / (time >= t).sum() for t in times]
+    hazard = np.cumsum(steps)[np.searchsorted(times, time)]
+
+    def look(model):
+        leaf = survival_leaves(event.astype(float), hazard)
+        best = least_costs(np.maximum(leaf, 0), sides(X, missing=False), n, depth,
+                           list(range(2 ** depth)), min_leaf)
+        model.fit(X, np.column_stack([event, time]))
+        found = model.report_.objective
+        demand(abs(found - best[-1]) <= 1e-8 * (1 + float(leaf[-1])), "objective", found,
+               "and by enumeration", best[-1])
+        path = model.path(X, np.column_stack([event, time]))
+        demand(abs(path[-1].objective - best[-1]) <= 1e-8 * (1 + float(leaf[-1])), "path",
+               path[-1].objective, "and by enumeration", best[-1])
+        leaves = model.apply(X)
+        for k in np.unique(leaves):
+            inside = leaves == k
+            factor = event[inside].sum() / hazard[inside].sum() if hazard[inside].sum() else 0.0
+            for row, alive in zip(
+                    model.predict_cumulative_hazard_function(X[inside], return_array=True),
+                    model.predict_survival_function(X[inside], return_array=True), strict=True):
+                demand(np.allclose(row, factor * np.cumsum(steps)), "hazard", row, "of", factor)
+                demand(np.allclose(alive, np.exp(-row)), "share alive", alive, "of", row)
+
+    model = odtlib.SurvivalTree(depth, binarizer="all", min_samples_leaf=min_leaf)
+    return Part(model, look, X=X, event=event, time=time)
 
 
 @fuzz(10, "ContinuousTreeRegressor.fit")
