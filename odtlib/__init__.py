@@ -21,7 +21,7 @@ _HOME = {
     "MurTreeClassifier": "odtlib.murtree",
     "MurTreeRegressor": "odtlib.murtree",
     "MurTreeSearch": "odtlib.murtree",
-    "SurvivalTree": "odtlib.murtree.objectives.survival",
+    "SurvivalTree": "odtlib.murtree",
     "ContinuousTreeClassifier": "odtlib.continuous",
     "ContinuousTreeRegressor": "odtlib.continuous",
     "ConstrainedTreeRegressor": "odtlib.constrained",

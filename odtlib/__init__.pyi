@@ -47,6 +47,7 @@ from odtlib.murtree import (
 )
 from odtlib.murtree import (
     MurTreeSearch as MurTreeSearch,
+    SurvivalTree as SurvivalTree,
 )
 from odtlib.report import SolveReport as SolveReport
 from odtlib.tree import DecisionTree as DecisionTree

@@ -72,8 +72,8 @@ def plain_numbers(name, values):
                                  "number.")
     if isinstance(values, dict):
         return {key: plain(name, number) for key, number in values.items()}
-    if not isinstance(values, list | np.ndarray) and type(values) is not tuple:
-        return values
+    if not isinstance(values, list | np.ndarray) and type(values) is not tuple or name == "cv":
+        return values        # folds are no numbers
     if not np.size(values) if isinstance(values, np.ndarray) else not values:
         raise ValueError(f"{name} is empty; give at least one value, or leave it out.")
     if isinstance(values, np.ndarray):

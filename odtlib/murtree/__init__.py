@@ -12,7 +12,8 @@ the optimum).
 """
 
 from odtlib.murtree.classifier import MurTreeClassifier
+from odtlib.murtree.objectives.survival import SurvivalTree
 from odtlib.murtree.options import MurTreeSearch
 from odtlib.murtree.regressor import MurTreeRegressor
 
-__all__ = ["MurTreeClassifier", "MurTreeRegressor", "MurTreeSearch"]
+__all__ = ["MurTreeClassifier", "MurTreeRegressor", "MurTreeSearch", "SurvivalTree"]

@@ -14,7 +14,7 @@ from odtbook.interactive import (
     step_through,
 )
 from odtlib import CARTClassifier
-from odtlib.tree import DecisionTree
+from odtlib.tree import DecisionTree, midpoint
 
 SQUARE = '<rect width="9" height="9"/>'
 
@@ -88,7 +88,7 @@ def test_moving_thresholds_recounts_as_the_library_does(page, example):
         at = rng.randint(most + 1)
         set_range(page, "[data-cut]", at)
         values = np.unique(X[:, tree.feature[node]])
-        cuts = np.unique(np.append((values[1:] + values[:-1]) / 2,
+        cuts = np.unique(np.append([midpoint(a, b) for a, b in zip(values, values[1:])],
                                    tree.threshold[tree.feature == tree.feature[node]]))
         threshold[node] = cuts[at]
         moved = DecisionTree(tree.feature, threshold, tree.left, tree.right, tree.value,
