@@ -47,6 +47,8 @@ from odtlib.murtree import (
 )
 from odtlib.murtree import (
     MurTreeSearch as MurTreeSearch,
+)
+from odtlib.murtree import (
     SurvivalTree as SurvivalTree,
 )
 from odtlib.report import SolveReport as SolveReport
