@@ -137,9 +137,9 @@ class Fit:
     @contextmanager
     def stops(self):
         """End what is done within at a limit or a Ctrl-C, and keep which one it was."""
-        ended = self.ended
         try:
             yield
+            return
         except TimeUp:
             ended = "time_limit"
         except (TooLarge, MemoryError):

@@ -117,6 +117,10 @@ class AdditiveObjective:
                              "the data, or leave such rows out.")
         return numbers, float(constant)
 
+    def _value(self, sums, rows):
+        """Return what a leaf with some rows predicts, given their sums."""
+        return self.leaf_value(sums)
+
     def _feature(self, X, feature):
         """Return the numbers of a feature of all rows, given its position or name."""
         names = getattr(X, "columns", self.feature_names_)
@@ -149,6 +153,11 @@ def own_address(make, function, n_sums):
     return kernel, address_of(kernel, _additive.OWN)
 
 
+def _compilations():
+    """Return how often code of an objective was compiled or loaded in this process."""
+    return own_address.cache_info().misses + cost_addresses.cache_info().misses
+
+
 class FittedObjective:
     """An objective and the numbers of the rows of one fit.
 
@@ -160,12 +169,13 @@ class FittedObjective:
         objective.feature_names_ = names
         self.numbers, self.constant = objective._numbers(X, y, weight)
         n_sums, begin = self.numbers.shape[1], time.perf_counter()
-        self.adds_last = bool(objective.adds_last)
+        self.adds_last, compiled = bool(objective.adds_last), _compilations()
         self._code = [self._compiled(name, n_sums) for name in ("leaf_cost", "row_bound")]
         score, leaf, bound = cost_addresses()
         own = [address for _, address in self._code]
         self.kernels = (score, leaf, bound if own[1] else 0, *own)
-        self.compile_seconds = time.perf_counter() - begin
+        new = _compilations() > compiled
+        self.compile_seconds = time.perf_counter() - begin if new else 0.0
         cost = float(self.costs(self.numbers.sum(axis=0)[None])[0])
         # Sums of terms that cancel out leave so much rounding.
         sizes = np.abs(self.numbers).sum(axis=0)
@@ -211,10 +221,10 @@ class FittedObjective:
 
     def leaf(self, rows):
         """Return cost and value, a list of numbers, of a leaf with some rows."""
-        sums, value = self.numbers[rows].sum(axis=0), self.objective.leaf_value
+        sums = self.numbers[rows].sum(axis=0)
         cost = float(self.costs(sums[None])[0])
         return (cost if cost > ROUNDING * self.scale else 0.0,
-                [0.0] if value is None else np.ravel(value(sums)).tolist())
+                np.ravel(self.objective._value(sums, rows)).tolist() if self.predicts else [0.0])
 
     def _check(self):
         """Raise a ValueError that shows a counterexample where the cost breaks a condition."""

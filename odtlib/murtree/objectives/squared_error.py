@@ -21,6 +21,7 @@ class SquaredError(AdditiveObjective):
         y, weight = np.asarray(y, float).reshape(len(y), -1), sample_weight[:, None]
         low = y.min(axis=0)
         mean = low + (weight * (y - low)).sum(axis=0) / weight.sum()
+        self.targets_ = y
         self.centre_ = mean + (weight * (y - mean)).sum(axis=0) / weight.sum()
         y = y - self.centre_
         with np.errstate(all="ignore"):
@@ -40,6 +41,10 @@ class SquaredError(AdditiveObjective):
     def leaf_value(self, sums):
         """Return the means of the targets."""
         return self.centre_ + sums[1:-1] / sums[0]
+
+    def _value(self, sums, rows):
+        y = self.targets_[rows]         # rounding takes a mean beyond equal targets
+        return np.clip(self.leaf_value(sums), y.min(axis=0), y.max(axis=0))
 
     @staticmethod
     def row_bound(row, low, high):
