@@ -27,7 +27,7 @@ def table(n_rows=150, n_columns=10, seed=0):
 
 @pytest.mark.parametrize("name", OF_NUMBERS)
 def test_path_threads_penalty_and_starts(name, monkeypatch):
-    monkeypatch.setattr("odtlib.murtree.solver.FIRST_SLICE", 1000)
+    monkeypatch.setattr("odtlib.fit.FIRST_SLICE", 1000)
     X, y = table()
     make = MurTreeRegressor(3, loss=OF_NUMBERS[name])
     best = make.fit(X, y).report_.objective
