@@ -30,6 +30,13 @@ def check_search(search, who):
                              "another value.")
 
 
+def without_values(subtree, columns):
+    """Return nested tuples whose leaves are zero, over the features that the columns stand for."""
+    if not isinstance(subtree, tuple):
+        return 0
+    return int(columns[subtree[0]]), 0.5, *(without_values(side, columns) for side in subtree[1:])
+
+
 class AdditiveSolver(Solver):
     """The search of MurTree on sums of numbers; see :class:`odtlib.murtree.solver.Solver`."""
 
@@ -154,13 +161,9 @@ class AdditiveRun(Run):
 
     def checked(self, nested, claim):
         """Turn the solver's nested tuples into a tree over the columns that costs as claimed."""
-        def without_values(subtree):
-            if not isinstance(subtree, tuple):
-                return 0
-            return int(self.problem.columns[subtree[0]]), 0.5, *map(without_values, subtree[1:])
-
         tree = self.valued(DecisionTree.from_nested(
-            without_values(nested), n_classes=1, n_features=self.columns.shape[1]))
+            without_values(nested, self.problem.columns), n_classes=1,
+            n_features=self.columns.shape[1]))
         if self.cost(tree) > claim + PROOF * self.problem.scale:
             raise RuntimeError(f"the tree has cost {self.cost(tree):g}, the search counted "
                                f"{claim:g}; please report this as a bug of odtlib.")

@@ -8,7 +8,7 @@ from sklearn.metrics import balanced_accuracy_score, f1_score
 
 from odtbook.published import PaperSearch
 from odtlib import MurTreeClassifier, MurTreeSearch
-from odtlib.murtree.extensions import fronts, good_trees
+from odtlib.murtree.extensions import fronts
 from odtlib.report import Clock, TimeUp
 
 
@@ -192,9 +192,9 @@ def test_prices_change_no_optimum_and_bound_it_from_below(disparity, seed, monke
     searched, raise_limit, exact = [], fronts.FairRun.raise_limit, fronts.EXACT
 
     def noted(run, depth, nodes, least, allowed):
-        searched.append((run.prices[1], run.best[0] - least))
+        searched.append((run.prices[1], run.fit.objective - least))
         raise_limit(run, depth, nodes, least, allowed)
-        assert run.best[0] >= least
+        assert run.fit.objective >= least
 
     monkeypatch.setattr(fronts.FairRun, "raise_limit", noted)
     for _ in range(6):
@@ -257,8 +257,7 @@ def test_slices_of_the_search_change_nothing(monkeypatch):
         return found, str(fair.tree_), good.count, good.sizes()
 
     whole = answers()
-    for module in (fronts, good_trees):
-        monkeypatch.setattr(module, "SLICE", 1)
+    monkeypatch.setattr("odtlib.fit.FIRST_SLICE", 1)
     assert answers() == whole
 
 

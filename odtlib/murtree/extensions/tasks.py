@@ -18,14 +18,15 @@ def extension_run(model, columns, y, sample_weight, clock, task, protected, cost
     data = (model, columns, y, sample_weight, clock)
     per_level, search = "split_penalty per level", model.search
     published, objective = f"search={type(search).__name__}()", f"objective={model.objective!r}"
-    kinds = {"objective='f1'": model.objective == "f1", "pareto_front": task == "pareto_front",
+    kinds = {objective: model.objective != "errors", "pareto_front": task == "pareto_front",
              "max_disparity": protected is not None, per_level: model._has_level_penalties(),
              "costs": costs is not None, "path": task == "path",
              **{name: task == name for name in ("optimal_trees", "good_trees")},
-             published: hasattr(search, "run_of"),
-             objective: model.objective == "balanced-accuracy" or model._additive is not None}
+             published: hasattr(search, "run_of")}
     asked = [name for name, wanted in kinds.items() if wanted]
-    allowed = ["path", objective], ["path", published], ["path", per_level]
+    allowed = [["path", published], ["path", per_level]]
+    if model.objective != "f1":
+        allowed.append(["path", objective])
     if len(asked) > 1 and sorted(asked) not in map(sorted, allowed):
         raise ValueError(f"{asked[0]} cannot be combined with {asked[1]}; choose one of them.")
     if task == "pareto_front":
