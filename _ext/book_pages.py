@@ -8,6 +8,7 @@ import inspect
 import json
 import re
 import shutil
+import tomllib
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -249,7 +250,8 @@ class TemplateTable(SphinxDirective):
     def run(self):
         lines = [".. list-table::", "   :header-rows: 1", "", "   * - template",
                  "     - what one run does", "     - grids"]
-        grids = figure_sources.templates()
+        grids = {path.stem: tomllib.loads(path.read_text(encoding="utf-8"))["template"]
+                 for path in figure_sources.EXPERIMENTS.glob("*.toml")}
         for path in sorted(figure_sources.EXPERIMENTS.glob("*.ipynb")):
             cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
             title = re.search(r"^# (.+)", "".join(cells[0]["source"]), re.MULTILINE)[1]
