@@ -306,10 +306,11 @@ def rounds_off(costs, numbers, n_free, scale):
     exact = ~(numbers % 1).any(axis=0) & (whole < 2 ** 53)
     cost = costs(numbers[some])
     for k in np.flatnonzero(~exact[:n_free]):
-        moved = numbers[some]
-        moved[:, k] += 100 * np.finfo(float).eps * whole[k]
-        if not (np.abs(costs(moved) - cost) <= PROOF * scale).all():
-            return True
+        for sign in (1, -1):            # a weight may be rounded to nothing, or less
+            moved = numbers[some]
+            moved[:, k] += sign * 100 * np.finfo(float).eps * whole[k]
+            if not (np.abs(costs(moved) - cost) <= PROOF * scale).all():
+                return True
     return False
 
 

@@ -138,7 +138,8 @@ class Case:
         model, problem = self.model, self.problem
         tree, report = model.tree_, model.report_
         X = problem.X if self.frame is None else self.frame
-        every = model._to_tree_columns(X) if model._tree_over_columns else problem.X
+        # A frame whose words are all missing holds numbers only.
+        every = model._to_tree_columns(X) if model._tree_over_columns else np.asarray(X, float)
         leaves = route(tree, every)
         demand(np.array_equal(leaves, tree.apply(every)),
                "apply does not lead where the arrays lead")

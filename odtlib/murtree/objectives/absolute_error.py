@@ -90,8 +90,10 @@ class AbsoluteError:
             value = median(target[rows], weight[rows])
             return float((weight[rows] * np.abs(target[rows] - value)).sum()), [value]
 
-        def costs(numbers):
-            return np.abs(numbers[:, 1])
+        farthest = np.abs(target).max()
+
+        def costs(numbers):             # weight is lost together with the farthest target
+            return np.abs(numbers[:, 1]) + farthest * np.abs(numbers[:, 0])
 
         columns = _distinct_columns(X, clock) if merge_columns else varying_columns(X)
         uneven = not np.array_equal(weight, number) and rounds_off(costs, numbers, 2, self.scale)
