@@ -175,7 +175,7 @@ def unsettled(self) -> str:
         f"{statement.name}</a>, {escape(one.claim.authors)}, {one.claim.label}: "
         f"“{escape(statement.words['quote'])}”. {_code(_said(statement))}</li>"
         for one, statement in _open_ones(self))
-    return f'<ul style="overflow-wrap: anywhere">{found}</ul>'
+    return f'<ul class="odt-plain" style="overflow-wrap: anywhere">{found}</ul>'
 
 
 def html(self, paper: str, root: str = "../") -> str:
