@@ -3,6 +3,7 @@ PYTHON ?= $(firstword $(foreach p,python3.11 python3 python3.12 python3.13 pytho
 	$(p) -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && echo $(p))))
 BIN := .venv/bin
 EXTRAS := solvers,dask,book,lab,test
+COMMA := ,
 INSTALLED := .venv/installed
 # What the tests of the library need: not the lab, the book and a browser.
 LIBRARY := .venv/library
@@ -134,12 +135,23 @@ lint: $(INSTALLED) ## check the style of code and notebooks
 links: $(INSTALLED) ## check the links that leave the book (needs a network)
 	$(BIN)/python scripts/build_book.py linkcheck
 
-lock: ## resolve all versions afresh and write constraints.txt
+lock: ## resolve all versions afresh and write constraints.txt, and the same with hashes
 	rm -rf .venv && $(PYTHON) -m venv .venv
 	# From 4.25 on, jsonschema builds a grammar at import: two seconds for each kernel's client.
 	$(BIN)/python -m pip install --quiet --editable ".[$(EXTRAS)]" "jsonschema<4.25"
 	{ sed -n '/^#/p' constraints.txt; $(BIN)/python -m pip freeze --exclude-editable; } > constraints.new
 	mv constraints.new constraints.txt
+	$(BIN)/python -m pip install --quiet uv
+	$(MAKE) --no-print-directory requirements-lock.txt
+
+# The versions of constraints.txt with the hashes of their files, and what other systems and
+# interpreters need besides. 3.11.5 is the oldest Python that these versions take.
+requirements-lock.txt: constraints.txt pyproject.toml
+	{ echo "# constraints.txt with hashes, for every system. Written by \`make lock\`, never by hand."; \
+		$(BIN)/python -m uv pip compile pyproject.toml $(patsubst %,--extra %,$(subst $(COMMA), ,$(EXTRAS))) \
+		--constraint constraints.txt --universal --python-version 3.11.5 --generate-hashes \
+		--no-emit-index-url --no-annotate --no-header --quiet; } > requirements.new
+	mv requirements.new requirements-lock.txt
 
 clean: ## remove what was built, keep the environment
 	rm -rf _build dist lab.md .pytest_cache .ruff_cache $(KERNELS)
