@@ -24,7 +24,6 @@ from pybtex.style.labels.alpha import LabelStyle as AlphaLabels
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 from sphinx_external_toc.collectors import TocTreeCollectorWithStyles
-from sphinx_thebe import init_thebe_core
 
 import odtlib
 
@@ -55,7 +54,8 @@ def set_repository_buttons(app, config):
 def drop_thebe(app, config):
     """Leave out the script of sphinx-thebe: it needs the network, and is declared twice a page."""
     for listeners in app.events.listeners.values():
-        listeners[:] = [at for at in listeners if at.handler is not init_thebe_core]
+        listeners[:] = [at for at in listeners
+                        if not getattr(at.handler, "__module__", "").startswith("sphinx_thebe")]
 
 
 def number_chapters(collector, env):

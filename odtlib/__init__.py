@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 
-__version__ = "1.0.0rc1"
+__version__ = "1.0.0"
 
 _HOME = {
     "DecisionTree": "odtlib.tree",

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import shutil
+import subprocess
 import tomllib
 import warnings
 from pathlib import Path
@@ -46,6 +49,26 @@ def test_the_citation_has_the_version_and_the_address():
     config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
     assert citation["version"] == odtlib.__version__
     assert citation.get("repository-code", "") == config["repository"]["url"]
+
+
+def test_the_newest_release_of_the_changelog_is_this_version_of_the_day_of_the_citation():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    unreleased, newest = re.findall("^## (.*)$", text, re.MULTILINE)[1:3]
+    assert unreleased == "Unreleased"
+    assert newest == f"{odtlib.__version__} - {citation['date-released']}"
+
+
+@pytest.mark.skipif(shutil.which("awk") is None, reason="needs awk")
+def test_the_notes_of_a_release_are_its_entry_alone(tmp_path):
+    workflow = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    command = re.search("run: (awk .*) > notes.md", workflow)[1]
+    (tmp_path / "CHANGELOG.md").write_text(
+        "## Unreleased\n\nnew\n\n## 1.0.0 - 2027-01-01\n\n### Added\n\n- a\n\n"
+        "## 1.0.0rc1 - 2026-01-01\n\nold\n", encoding="utf-8")
+    notes = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True,
+                           env={**os.environ, "GITHUB_REF_NAME": "v1.0.0"}).stdout
+    assert notes.split() == ["###", "Added", "-", "a"]
 
 
 def test_the_citation_names_the_five_papers_as_the_bibliography_does():
