@@ -58,7 +58,7 @@ def test_the_contents_name_each_notebook_once():
 
 def test_the_menu_is_short_and_holds_no_template():
     pages = pages_of_the_contents()
-    assert len(pages) <= 39
+    assert len(pages) <= 41
     assert [page for page in pages if "/experiments/" in page] == ["chapters/experiments/running"]
 
 
