@@ -123,6 +123,25 @@ def test_an_outlier_does_not_hide_the_other_rows(factor):
     assert model.fit(*three).report_.gap == 0
 
 
+def test_a_mean_that_is_rounded_may_cost_a_little_more():
+    y, weight = [1000000.9804037646, 1000000.9451390213], np.array([456558812188.2699, 664.6])
+    model = MurTreeRegressor(0, binarizer="all").fit([[0], [1]], y, weight)
+    noise = weight.sum() * (1e6 * np.finfo(float).eps) ** 2
+    assert model.verify([[0], [1]], y, weight) == pytest.approx(model.report_.objective, abs=noise)
+    with pytest.raises(ValueError, match="the tree scores"):
+        model.verify([[0], [1]], [1000000.98, 1000000.4], weight)
+
+
+def test_a_weight_that_others_round_to_nothing():
+    y = 1e6 + np.array([-.0569120552, -.4019015763, .7766274046, .795746772, -.3459907813])
+    weight = np.array([277770.3, 3027.9, 4333618726.1, 4e-7, 42282959008.0])
+    X = [[2.0], [4.0], [1.0], [3.0], [0.0]]
+    for nodes in (1, 2, 3):
+        model = build(MurTreeRegressor, 2, binarizer="all", max_nodes=nodes).fit(X, y, weight)
+        best = best_loss(np.array(X) <= [0, 1, 2, 3], y, weight, False, 2, nodes)
+        assert model.report_.objective == pytest.approx(best, rel=1e-7, abs=1e-3)
+
+
 def test_a_row_lighter_than_the_rounding_of_the_others():
     X = np.array([[1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 1, 1], [1, 1, 1, 1], [0, 1, 0, 0],
                   [0, 0, 0, 0], [1, 0, 1, 1], [0, 1, 0, 0], [1, 1, 0, 1], [1, 1, 0, 0],
