@@ -148,6 +148,7 @@ REFERENCE = {
     "odtlib.objectives": [], "odtlib.policy": [], "odtlib.binarize": [], "odtlib.plotting": [],
     "odtbook.formulations": [], "odtbook.published": [],
     "odtbook.check_certificate": ["check", "NotProved"],
+    "odtbook.referee": [],
     "odtbook.datasets": [], "odtbook.tables": [], "odtbook.experiments": [], "odtbook.verdicts": [],
     "odtbook.statistics": [], "odtbook.figures": [], "odtbook.interactive": [],
     "odtbook.exercises": [],

@@ -14,6 +14,7 @@ from odtbook import (
     compile_command,
     data_command,
     figure_command,
+    referee_command,
     try_command,
 )
 from odtbook.tables import printable
@@ -167,6 +168,7 @@ def _parser():
 
     compare_command.add_parser(commands)
     figure_command.add_parser(commands)
+    referee_command.add_parser(commands)
     try_command.add_parser(commands)
     data_command.add_parser(commands)
     compile_command.add_parser(commands)
