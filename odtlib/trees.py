@@ -34,6 +34,27 @@ def build(root, n_rows, split):
     return (*np.array(table, dtype=np.float64).T, members)
 
 
+def plan_of(tree, node=0):
+    """Return the splits below a node as (feature, threshold, left plan, right plan); None: leaf."""
+    if tree.feature[node] < 0:
+        return None
+    return (int(tree.feature[node]), float(tree.threshold[node]), plan_of(tree, tree.left[node]),
+            plan_of(tree, tree.right[node]))
+
+
+def build_plan(plan, X):
+    """Return what :func:`build` returns for a plan, without splits that send all rows one way."""
+    def split(plan, rows):
+        while plan is not None:
+            goes_left = X[rows, plan[0]] <= plan[1]
+            if goes_left.any() and not goes_left.all():
+                return (*plan[:2], goes_left, *plan[2:])
+            plan = plan[2 if goes_left.all() else 3]
+        return None
+
+    return build(plan, len(X), split)
+
+
 def separating_threshold(values, goes_left):
     """Return the midpoint of the two neighbouring values that a split separates."""
     return midpoint(values[goes_left].max(), values[~goes_left].min())

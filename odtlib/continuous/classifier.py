@@ -7,6 +7,7 @@ from numbers import Real
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from odtlib._numba.warm import warm_up
@@ -29,10 +30,12 @@ from odtlib.estimator import TreeClassifier
 from odtlib.fit import Fit
 from odtlib.heuristics.cart import single_leaf
 from odtlib.heuristics.start import starting_tree, warm_up_start
+from odtlib.heuristics.subtrees import DEEP, HORIZON, LOOKS, SubtreeSearch
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree
-from odtlib.trees import cut_back
+from odtlib.trees import build_plan, class_weights, cut_back, plan_of
 
+LOCAL = 0.6             # of the time for better trees, for the local search
 CART_FACTOR = 8         # growing CART takes at most about as many times as long as sorting
 
 
@@ -77,7 +80,10 @@ class ContinuousTreeClassifier(CertifiedMixin, TreeClassifier):
         root, each with its own copy of the working arrays.
     time_limit : float, optional
         Time limit in seconds; None for no limit.  The best tree found so far is then returned with
-        status ``time_limit``.
+        status ``time_limit``.  From depth 4 on the search has a tenth of the limit at first; then
+        local search and exact subtrees of depth two
+        improve the best tree for two fifths of the rest, or for nine tenths where a search of
+        depth 5 or more has achieved nothing yet.
     cache : bool, default=True
         Keep the lower bounds of subsets of rows, at depth four and more, where the same splits in
         another order lead to the same rows.  It is used on features with few values (32 thresholds
@@ -167,8 +173,13 @@ class ContinuousTreeClassifier(CertifiedMixin, TreeClassifier):
             decode(columns.best_stump(cost), X, y, cost)
             ThresholdSearch(columns, cost, 2, arrays).advance(SHORT)
 
-        return warm_up_start(self.start) + warm_up(
+        start = "local-search" if self._gives_way(len(y)) else self.start
+        return warm_up_start(start) + warm_up(
             "the search over all thresholds", k.search, run, (wide, weighted))
+
+    def _gives_way(self, n_rows):
+        """Return whether there is a time limit, and a depth for which it may be short."""
+        return self.time_limit is not None and self._depth_within(n_rows) > HORIZON + 1
 
     def _solve(self, X, y, sample_weight):
         n_classes = len(self.classes_)
@@ -202,7 +213,7 @@ class ContinuousTreeClassifier(CertifiedMixin, TreeClassifier):
             depth = min(depth, start.leaf_cost // cost.penalty)
         if depth == 0:
             return *start.known, start.leaf_cost
-        wide = wide_numbers(n, cost.n_classes, cost.weight is not None)
+        wide = start.wide = wide_numbers(n, cost.n_classes, cost.weight is not None)
         arrays = search_arrays(n, p, cost, depth, wide, max_nodes)
         cache_bytes = CACHE_BYTES if self.cache else 0
         search, begin = None, clock.elapsed
@@ -230,7 +241,8 @@ class ContinuousTreeClassifier(CertifiedMixin, TreeClassifier):
 
         seconds = CART_FACTOR * sorted_in
         run = run_search(search, fit, n_jobs, (lambda: start.grown()[1]) if
-                         clock.remaining > seconds else None, watch, seconds)
+                         clock.remaining > seconds else None, watch, seconds,
+                         start.improved if self._gives_way(n) else None)
         fit.counters = run.counters
         # a run cut short falls back on CART, unless growing it would overrun the limit by far
         if fit.ended == "time_limit" and sorted_in < 0.1:
@@ -262,20 +274,71 @@ class _Start:
             self.tree = leaf.replace(label=[np.argmax(self.cost.of_classes)])
         return self.tree, self.best
 
-    def grown(self):
+    def grown(self, limit=None):
         """Return the starting tree or, if it is no worse, a single leaf, and the cost."""
         if self.start is None:
             return self.known
         start, self.start = self.start, None
         model, cost, (X, y, *_) = self.model, self.cost, self.rows
-        limit = self.clock.time_limit and self.clock.remaining / 2
+        if limit is None:
+            limit = self.clock.time_limit and self.clock.remaining / 2
         tree = starting_tree(start, *self.rows, model._depth_within(len(y)),
                              model.min_samples_leaf, model.random_state, limit)
         if isinstance(start, DecisionTree):
             check_splits(tree, self.max_nodes)
         elif self.max_nodes is not None and tree.n_splits > self.max_nodes:
             tree = cut_back(tree, self.max_nodes, cost.split_penalty)
-        its_cost = cost.of(tree.predict_codes(X) != y, tree)
-        if its_cost < self.leaf_cost:
-            self.tree, self.best = tree, its_cost
+        self.keep(tree, cost.of(tree.predict_codes(X) != y, tree))
         return self.known
+
+    def keep(self, tree, its_cost):
+        """Take a tree if it is better."""
+        if its_cost < self.best:
+            self.tree, self.best = tree, its_cost
+
+    def improved(self, nodes, closed):
+        """Look for better subtrees of the best tree, also of the search; return the least cost."""
+        X, y, n_classes, weight = self.rows
+        cost, model = self.cost, self.model
+        if nodes is not None:
+            tree = decode(nodes, X, y, cost, weight)
+            self.keep(tree, cost.of(tree.predict_codes(X) != y, tree))
+        depth = model._depth_within(len(y))
+        clock = Clock(LOOKS[closed == 0 and depth > DEEP] * self.clock.remaining)
+        self.start = "local-search"
+        self.grown(LOCAL * clock.remaining)
+        weight = np.ones(len(y)) if weight is None else weight
+
+        def solve(rows, levels):
+            labels = y[rows]
+            if len(rows) < 2 * cost.min_samples_leaf or (labels == labels[0]).all():
+                return None
+            part = Costs(labels, n_classes, self.rows[3] if self.rows[3] is None else weight[rows],
+                         cost.split_penalty, cost.min_samples_leaf)
+            arrays = search_arrays(len(rows), X.shape[1], part, levels, self.wide)
+            columns = SortedColumns(X[rows], labels, part, arrays, clock)
+            if min(levels, columns.n_thresholds) < 2:
+                nodes = columns.best_stump(part)
+            else:
+                run = run_search(ThresholdSearch(columns, part, levels, arrays), Fit(clock))
+                nodes = run.tree
+            return None if nodes is None else plan_of(decode(nodes, X[rows], labels, part))
+
+        def loss(inside, asked):
+            if len(inside) < cost.min_samples_leaf:
+                return np.full(len(asked), np.inf)
+            label = np.argmax(np.bincount(y[inside], weight[inside], n_classes))
+            return weight[asked] * (y[asked] != label)
+
+        def judge(plan):
+            *table, members = build_plan(plan, X)
+            value = class_weights(members, y, n_classes, self.rows[3])
+            most = len(y) if self.max_nodes is None else self.max_nodes
+            tree = cut_back(DecisionTree(*table, value, n_features=X.shape[1]), most,
+                            cost.split_penalty)
+            return tree, cost.of(tree.predict_codes(X) != y, tree)
+
+        SubtreeSearch(X, depth, solve, loss, judge, cost.split_penalty,
+                      clock, check_random_state(model.random_state)).run(
+            *self.known, self.keep)
+        return self.best

@@ -22,6 +22,7 @@ from odtlib.continuous._sweep import (
     two_class_table,
 )
 from odtlib.fit import Pace
+from odtlib.heuristics.subtrees import TURN
 from odtlib.report import TimeUp
 from odtlib.solver_threads import Flag, in_threads
 from odtlib.tree import LEAF, DecisionTree, midpoint
@@ -285,16 +286,19 @@ class Found(NamedTuple):
     counters: dict
 
 
-def run_search(search, fit, n_jobs=1, start=None, watch=lambda *event: None, start_seconds=0.0):
+def run_search(search, fit, n_jobs=1, start=None, watch=lambda *event: None, start_seconds=0.0,
+               improve=None):
     """Run a search to its end or to a limit, on ``n_jobs`` threads that share the root features.
 
     The tree that it has found is None where it is that of ``start``.
     ``start()`` returns the cost of a known tree, in about ``start_seconds``.  It is called once
     the search has taken ``PATIENCE`` times as long and is not ``SHORT``, or when the limit is
     near.  ``watch(event, cost, bound)`` is called after every incumbent and after every closed
-    root feature.
+    root feature.  Once ``TURN`` of the time limit is over, ``improve(nodes, closed)`` gets the
+    nodes of the best tree, None where it is the start, and the number of features of the root that
+    are closed, and returns the cost of the best tree that it knows.
     """
-    shared = _Shared(search, fit.clock, start, start_seconds, watch)
+    shared = _Shared(search, fit.clock, start, start_seconds, watch, improve)
     with fit.stops():
         try:
             shared.work(search, [])      # the root's depth-two tree
@@ -307,7 +311,7 @@ def run_search(search, fit, n_jobs=1, start=None, watch=lambda *event: None, sta
                 shared.searches += copies
                 if copies:
                     in_threads([partial(shared.work, part, queue) for part in shared.searches],
-                               shared.stop.set)
+                               shared.stop.set, shared.give_way)
                 else:
                     shared.work(search, queue)
         finally:
@@ -325,9 +329,10 @@ def run_search(search, fit, n_jobs=1, start=None, watch=lambda *event: None, sta
 class _Shared:
     """What the threads of a run share: the incumbent, and when to stop."""
 
-    def __init__(self, search, clock, start, start_seconds, watch):
-        self.searches = [search]
+    def __init__(self, search, clock, start, start_seconds, watch, improve=None):
+        self.searches, self.closed = [search], 0
         self.clock, self.start, self.watch = clock, start, watch
+        self.improve = improve
         self.begun, self.start_seconds = clock.elapsed, start_seconds
         self.best, self.tree = search.best, None
         self.lock, self.stop, self.timed_out = threading.Lock(), Flag(), False
@@ -347,6 +352,21 @@ class _Shared:
         return (self.clock.elapsed - self.begun >= PATIENCE * self.start_seconds
                 or self.clock.remaining <= 2 * self.start_seconds)
 
+    def adopt(self, cost, event):
+        """Take over the cost of a tree that was found elsewhere."""
+        if cost < self.best:
+            self.best, self.tree = cost, None
+            self.watch(event, self.best, self.bound())
+
+    def give_way(self):
+        """Let quicker methods look for a tree, once, when it is time; searches may go on."""
+        if self.improve is None or self.clock.elapsed < TURN * self.clock.time_limit:
+            return
+        improve, self.improve = self.improve, None
+        cost = improve(self.tree, self.closed)
+        with self.lock:
+            self.adopt(cost, "subtrees")
+
     def work(self, search, queue):
         """Search, and take root features off the queue, until it is empty or a limit is reached."""
         pace = Pace()
@@ -359,16 +379,14 @@ class _Shared:
                 elif (outcome != k.DONE and self.start is not None and search.state[k.WORK] > SHORT
                       and self.start_is_due() and not self.clock.expired):
                     start, self.start = self.start, None
-                    known = start()
-                    if known < self.best:
-                        self.best, self.tree = known, None
-                        self.watch("start", self.best, self.bound())
+                    self.adopt(start(), "start")
                 search.frame[k.BEST] = self.best
                 if outcome == k.DONE or self.best <= search.arrays["problem"][k.PENALTY]:
                     self.stop.set()     # without errors, or with one split, nothing is better
                     return
                 if outcome == k.WANTS_FEATURE:
                     if search.current is not None:
+                        self.closed += 1
                         self.watch("feature closed", self.best, self.bound())
                     if not queue:
                         return
@@ -376,6 +394,8 @@ class _Shared:
                     search.current = None if probe else candidate
                     search.frame[k.FEATURE], search.frame[k.PROBING] = candidate, probe
                     search.frame[k.PHASE] = k.OPEN_FEATURE
+            if len(self.searches) == 1:     # else the main thread does so
+                self.give_way()
             if self.clock.expired:
                 self.timed_out = True
                 self.stop.set()
