@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Self
 
@@ -60,6 +60,7 @@ class BinOCTSearch(SearchOptions):
     }
 
 
+@dataclass(eq=False, repr=False)
 class BinOCTClassifier(ProgramClassifier):
     """Find a classification tree by the binary linear program of Verwer & Zhang (2019).
 
@@ -155,31 +156,23 @@ class BinOCTClassifier(ProgramClassifier):
         "search": [BinOCTSearch, None],
     }
 
-    def __init__(self, max_depth: int | None = 2, *, max_nodes: int | None = None,
-                 max_leaf_nodes: int | None = None, min_samples_leaf: float = 1,
-                 split_penalty: float = 0.0, class_weight: dict | str | None = None,
-                 max_disparity: float | None = None, solver: str = "highs",
-                 thresholds: str = "all", constraint_form: str = "summed",
-                 start: str | DecisionTree | BaseEstimator | None = "cart",
-                 search: BinOCTSearch | None = None, n_jobs: int | None = None,
-                 time_limit: float | None = None,
-                 random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
-        self.max_depth = max_depth
-        self.max_nodes = max_nodes
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.split_penalty = split_penalty
-        self.class_weight = class_weight
-        self.max_disparity = max_disparity
-        self.solver = solver
-        self.thresholds = thresholds
-        self.constraint_form = constraint_form
-        self.start = start
-        self.search = search
-        self.n_jobs = n_jobs
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.verbose = verbose
+    max_depth: int | None = 2
+    _: KW_ONLY
+    max_nodes: int | None = None
+    max_leaf_nodes: int | None = None
+    min_samples_leaf: float = 1
+    split_penalty: float = 0.0
+    class_weight: dict | str | None = None
+    max_disparity: float | None = None
+    solver: str = "highs"
+    thresholds: str = "all"
+    constraint_form: str = "summed"
+    start: str | DecisionTree | BaseEstimator | None = "cart"
+    search: BinOCTSearch | None = None
+    n_jobs: int | None = None
+    time_limit: float | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None,
             protected: ArrayLike | None = None) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 
 import numpy as np
@@ -165,6 +166,7 @@ class FlowModel:
                                         n_features=self.columns.shape[1])
 
 
+@dataclass(eq=False, repr=False)
 class FlowOCTClassifier(BinarisingMixin, ProgramClassifier):
     """Find a classification tree by the flow formulation FlowOCT.
 
@@ -237,26 +239,20 @@ class FlowOCTClassifier(BinarisingMixin, ProgramClassifier):
         "binarizer": [StrOptions(set(BINARIZERS)), HasMethods(["fit", "transform"]), None],
     }
 
-    def __init__(self, max_depth: int | None = 2, *, max_nodes: int | None = None,
-                 max_leaf_nodes: int | None = None, min_samples_leaf: float = 1,
-                 split_penalty: float = 0.0, class_weight: dict | str | None = None,
-                 binarizer: str | BaseEstimator | None = "mdlp", solver: str = "highs",
-                 start: str | DecisionTree | BaseEstimator | None = "cart",
-                 n_jobs: int | None = None, time_limit: float | None = None,
-                 random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
-        self.max_depth = max_depth
-        self.max_nodes = max_nodes
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.split_penalty = split_penalty
-        self.class_weight = class_weight
-        self.binarizer = binarizer
-        self.solver = solver
-        self.start = start
-        self.n_jobs = n_jobs
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.verbose = verbose
+    max_depth: int | None = 2
+    _: KW_ONLY
+    max_nodes: int | None = None
+    max_leaf_nodes: int | None = None
+    min_samples_leaf: float = 1
+    split_penalty: float = 0.0
+    class_weight: dict | str | None = None
+    binarizer: str | BaseEstimator | None = "mdlp"
+    solver: str = "highs"
+    start: str | DecisionTree | BaseEstimator | None = "cart"
+    n_jobs: int | None = None
+    time_limit: float | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     _accepts_missing = True     # the binariser makes columns of them
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Self
 
@@ -196,6 +197,7 @@ def leaves_below(node, depth):
     return low, low + width // 2, low + width
 
 
+@dataclass(eq=False, repr=False)
 class OCTClassifier(ProgramClassifier):
     """Find a classification tree by the integer program OCT.
 
@@ -267,26 +269,20 @@ class OCTClassifier(ProgramClassifier):
         "constraint_form": [StrOptions({"per_node", "per_leaf"})],
     }
 
-    def __init__(self, max_depth: int | None = 2, *, max_nodes: int | None = None,
-                 max_leaf_nodes: int | None = None, min_samples_leaf: float = 1,
-                 split_penalty: float = 0.0, class_weight: dict | str | None = None,
-                 constraint_form: str = "per_node", solver: str = "highs",
-                 start: str | DecisionTree | BaseEstimator | None = "cart",
-                 n_jobs: int | None = None, time_limit: float | None = None,
-                 random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
-        self.max_depth = max_depth
-        self.max_nodes = max_nodes
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.split_penalty = split_penalty
-        self.class_weight = class_weight
-        self.constraint_form = constraint_form
-        self.solver = solver
-        self.start = start
-        self.n_jobs = n_jobs
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.verbose = verbose
+    max_depth: int | None = 2
+    _: KW_ONLY
+    max_nodes: int | None = None
+    max_leaf_nodes: int | None = None
+    min_samples_leaf: float = 1
+    split_penalty: float = 0.0
+    class_weight: dict | str | None = None
+    constraint_form: str = "per_node"
+    solver: str = "highs"
+    start: str | DecisionTree | BaseEstimator | None = "cart"
+    n_jobs: int | None = None
+    time_limit: float | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _space(self, problem):
         return f"all thresholds of {problem.X.shape[1]} features"

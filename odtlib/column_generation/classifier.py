@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Self
 
@@ -32,6 +33,7 @@ from odtlib.tolerance import PROOF
 MAX_FEATURE_COST = 1_000_000
 
 
+@dataclass(eq=False, repr=False)
 class ColumnGenerationClassifier(CertifiedCandidates, CandidateTreeClassifier):
     """Build a tree by column generation over root-to-leaf paths.
 
@@ -112,29 +114,22 @@ class ColumnGenerationClassifier(CertifiedCandidates, CandidateTreeClassifier):
         "limits": [TreeLimits, None],
     }
 
-    def __init__(self, max_depth: int | None = 4, *, splits: list | str | None = None,
-                 sampling: ThresholdSampling | None = None,
-                 search: ColumnGenerationSearch | None = None, limits: TreeLimits | None = None,
-                 max_nodes: int | None = None, max_leaf_nodes: int | None = None,
-                 min_samples_leaf: float = 1, split_penalty: float = 0.0,
-                 class_weight: dict | str | None = None, time_limit: float | None = None,
-                 memory_limit: float | None = None, n_jobs: int | None = None,
-                 random_state: int | np.random.RandomState | None = 0, verbose: int = 0) -> None:
-        self.max_depth = max_depth
-        self.splits = splits
-        self.sampling = sampling
-        self.search = search
-        self.limits = limits
-        self.max_nodes = max_nodes
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.split_penalty = split_penalty
-        self.class_weight = class_weight
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    max_depth: int | None = 4
+    _: KW_ONLY
+    splits: list | str | None = None
+    sampling: ThresholdSampling | None = None
+    search: ColumnGenerationSearch | None = None
+    limits: TreeLimits | None = None
+    max_nodes: int | None = None
+    max_leaf_nodes: int | None = None
+    min_samples_leaf: float = 1
+    split_penalty: float = 0.0
+    class_weight: dict | str | None = None
+    time_limit: float | None = None
+    memory_limit: float | None = None
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = 0
+    verbose: int = 0
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None,
             protected: ArrayLike | None = None) -> Self:

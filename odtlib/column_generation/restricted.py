@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Integral, Real
 
@@ -335,6 +336,7 @@ class CandidateFit(Fit):
         return tree, report
 
 
+@dataclass(eq=False, repr=False)
 class RestrictedTreeClassifier(CertifiedCandidates, CandidateTreeClassifier):
     """Find the best tree whose splits come from a small set of candidates at each node.
 
@@ -408,27 +410,21 @@ class RestrictedTreeClassifier(CertifiedCandidates, CandidateTreeClassifier):
         "distinct_splits": ["boolean"],
     }
 
-    def __init__(self, max_depth: int | None = 4, *, splits: list | str | None = None,
-                 distinct_splits: bool = False, sampling: ThresholdSampling | None = None,
-                 max_nodes: int | None = None, max_leaf_nodes: int | None = None,
-                 min_samples_leaf: float = 1, split_penalty: float = 0.0,
-                 class_weight: dict | str | None = None, time_limit: float | None = None,
-                 memory_limit: float | None = None, n_jobs: int | None = None,
-                 random_state: int | np.random.RandomState | None = 0, verbose: int = 0) -> None:
-        self.max_depth = max_depth
-        self.splits = splits
-        self.distinct_splits = distinct_splits
-        self.sampling = sampling
-        self.max_nodes = max_nodes
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.split_penalty = split_penalty
-        self.class_weight = class_weight
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    max_depth: int | None = 4
+    _: KW_ONLY
+    splits: list | str | None = None
+    distinct_splits: bool = False
+    sampling: ThresholdSampling | None = None
+    max_nodes: int | None = None
+    max_leaf_nodes: int | None = None
+    min_samples_leaf: float = 1
+    split_penalty: float = 0.0
+    class_weight: dict | str | None = None
+    time_limit: float | None = None
+    memory_limit: float | None = None
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = 0
+    verbose: int = 0
 
     def _search(self, fit, start):
         program = DynamicProgram(self.problem_, start, self.distinct_splits)

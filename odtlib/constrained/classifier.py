@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(eq=False, repr=False)
 class ConstrainedTreeClassifier(SeveralTargets, DescribedParameters, OverEstimator,
                                 MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Predict several class targets together, only in feasible combinations.
@@ -70,14 +72,11 @@ class ConstrainedTreeClassifier(SeveralTargets, DescribedParameters, OverEstimat
         "on_infeasible_targets": [StrOptions({"raise", "drop"})],
     }
 
-    def __init__(self, constraints: FeasibleSet | Callable | None = None, *,
-                 estimator: BaseEstimator | None = None,
-                 class_weight: dict | list | str | None = None,
-                 on_infeasible_targets: str = "raise") -> None:
-        self.constraints = constraints
-        self.estimator = estimator
-        self.class_weight = class_weight
-        self.on_infeasible_targets = on_infeasible_targets
+    constraints: FeasibleSet | Callable | None = None
+    _: KW_ONLY
+    estimator: BaseEstimator | None = None
+    class_weight: dict | list | str | None = None
+    on_infeasible_targets: str = "raise"
 
     def _allowed(self, combinations):
         if self.constraints is None:

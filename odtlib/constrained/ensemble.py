@@ -7,6 +7,7 @@ is feasible for convex sets only.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Self
 
@@ -89,6 +90,7 @@ class _ProjectedPredictions(SeveralTargets, DescribedParameters, RegressorMixin,
         return Y[:, 0] if self._single else Y
 
 
+@dataclass(eq=False, repr=False)
 class ConstrainedForestRegressor(_ProjectedPredictions):
     """Grow a random forest whose every prediction is feasible, for any set.
 
@@ -149,30 +151,23 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
                         "n_jobs", "random_state", "verbose")},
     }
 
-    def __init__(self, constraints: FeasibleSet | None = None, *, n_estimators: int = 100,
-                 aggregate: str = "project", split: str = "mean", bootstrap: bool = True,
-                 max_depth: int | None = None, min_samples_split: int = 2,
-                 min_samples_leaf: float = 1, max_features: float = 1.0,
-                 target_weights: str | ArrayLike | None = None,
-                 on_infeasible_targets: str = "raise", tol: float = 1e-6,
-                 time_limit: float | None = None, n_jobs: int | None = None,
-                 random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
-        self.constraints = constraints
-        self.n_estimators = n_estimators
-        self.aggregate = aggregate
-        self.split = split
-        self.bootstrap = bootstrap
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.max_features = max_features
-        self.target_weights = target_weights
-        self.on_infeasible_targets = on_infeasible_targets
-        self.tol = tol
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    constraints: FeasibleSet | None = None
+    _: KW_ONLY
+    n_estimators: int = 100
+    aggregate: str = "project"
+    split: str = "mean"
+    bootstrap: bool = True
+    max_depth: int | None = None
+    min_samples_split: int = 2
+    min_samples_leaf: float = 1
+    max_features: float = 1.0
+    target_weights: str | ArrayLike | None = None
+    on_infeasible_targets: str = "raise"
+    tol: float = 1e-6
+    time_limit: float | None = None
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _learn(self, X, Y, sample_weight):
         from joblib import Parallel, delayed
@@ -227,6 +222,7 @@ class ConstrainedForestRegressor(_ProjectedPredictions):
         return mean / mean.sum() if mean.any() else mean
 
 
+@dataclass(eq=False, repr=False)
 class ProjectedRegressor(OverEstimator, MetaEstimatorMixin, _ProjectedPredictions):
     """Project the predictions of any regressor: the baseline that every claim must beat.
 
@@ -251,12 +247,10 @@ class ProjectedRegressor(OverEstimator, MetaEstimatorMixin, _ProjectedPrediction
         **{name: SHARED[name] for name in ("constraints", "target_weights")},
     }
 
-    def __init__(self, estimator: BaseEstimator | None = None,
-                 constraints: FeasibleSet | None = None, *,
-                 target_weights: str | ArrayLike | None = None) -> None:
-        self.estimator = estimator
-        self.constraints = constraints
-        self.target_weights = target_weights
+    estimator: BaseEstimator | None = None
+    constraints: FeasibleSet | None = None
+    _: KW_ONLY
+    target_weights: str | ArrayLike | None = None
 
     def _learn(self, X, Y, sample_weight):
         estimator = DecisionTreeRegressor(random_state=0) if self.estimator is None else \

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 
 import numpy as np
@@ -180,6 +181,7 @@ class _Search:
         return (best, tree)
 
 
+@dataclass(eq=False, repr=False)
 class OptimalConstrainedTreeRegressor(TreeRegressor):
     """Find the best tree of small depth whose leaves are feasible predictions.
 
@@ -226,25 +228,19 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
 
     _parameter_constraints = {**TreeRegressor._parameter_constraints, **SHARED}
 
-    def __init__(self, constraints: sets.FeasibleSet | None = None, *, max_depth: int | None = 2,
-                 max_nodes: int | None = None, max_leaf_nodes: int | None = None,
-                 min_samples_leaf: float = 1, split_penalty: float = 0.0,
-                 target_weights: str | ArrayLike | None = None,
-                 on_infeasible_targets: str = "raise", tol: float = 1e-6,
-                 time_limit: float | None = None,
-                 random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
-        self.constraints = constraints
-        self.max_depth = max_depth
-        self.max_nodes = max_nodes
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.split_penalty = split_penalty
-        self.target_weights = target_weights
-        self.on_infeasible_targets = on_infeasible_targets
-        self.tol = tol
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.verbose = verbose
+    constraints: sets.FeasibleSet | None = None
+    _: KW_ONLY
+    max_depth: int | None = 2
+    max_nodes: int | None = None
+    max_leaf_nodes: int | None = None
+    min_samples_leaf: float = 1
+    split_penalty: float = 0.0
+    target_weights: str | ArrayLike | None = None
+    on_infeasible_targets: str = "raise"
+    tol: float = 1e-6
+    time_limit: float | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _solve(self, X, Y, sample_weight):
         clock, original = Clock(self.time_limit), Y

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 
 import numpy as np
@@ -73,6 +74,7 @@ def node_costs(tree, X, Y, w, loss):
                      for rows, value in zip(node_rows(tree, X), tree.value, strict=True)])
 
 
+@dataclass(eq=False, repr=False)
 class ConstrainedTreeRegressor(TreeRegressor):
     """Grow a regression tree that predicts only vectors of a feasible set.
 
@@ -165,30 +167,22 @@ class ConstrainedTreeRegressor(TreeRegressor):
     _feasible_leaves = ("project", "medoid")
     _for_squares = ("penalty",)         # splits and leaves that need squared error
 
-    def __init__(self, constraints: sets.FeasibleSet | None = None, *, split: str = "mean",
-                 leaf: str = "project", criterion: str = "squared_error",
-                 penalty_strength: float = 1.0,
-                 target_weights: str | ArrayLike | None = None, max_depth: int | None = None,
-                 min_samples_split: int = 2, min_samples_leaf: float = 1,
-                 ccp_alpha: float = 0.0, max_features: float | None = None,
-                 on_infeasible_targets: str = "raise", tol: float = 1e-6,
-                 time_limit: float | None = None,
-                 random_state: int | np.random.RandomState | None = None) -> None:
-        self.constraints = constraints
-        self.split = split
-        self.leaf = leaf
-        self.criterion = criterion
-        self.penalty_strength = penalty_strength
-        self.target_weights = target_weights
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.ccp_alpha = ccp_alpha
-        self.max_features = max_features
-        self.on_infeasible_targets = on_infeasible_targets
-        self.tol = tol
-        self.time_limit = time_limit
-        self.random_state = random_state
+    constraints: sets.FeasibleSet | None = None
+    _: KW_ONLY
+    split: str = "mean"
+    leaf: str = "project"
+    criterion: str = "squared_error"
+    penalty_strength: float = 1.0
+    target_weights: str | ArrayLike | None = None
+    max_depth: int | None = None
+    min_samples_split: int = 2
+    min_samples_leaf: float = 1
+    ccp_alpha: float = 0.0
+    max_features: float | None = None
+    on_infeasible_targets: str = "raise"
+    tol: float = 1e-6
+    time_limit: float | None = None
+    random_state: int | np.random.RandomState | None = None
 
     def _solve(self, X, Y, sample_weight):
         fit, original = Fit(Clock(self.time_limit)), Y

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 
 import numpy as np
@@ -39,6 +40,7 @@ LOCAL = 0.6             # of the time for better trees, for the local search
 CART_FACTOR = 8         # growing CART takes at most about as many times as long as sorting
 
 
+@dataclass(eq=False, repr=False)
 class ContinuousTreeClassifier(CertifiedMixin, TreeClassifier):
     """Find the classification tree with the fewest errors over all thresholds.
 
@@ -138,27 +140,21 @@ class ContinuousTreeClassifier(CertifiedMixin, TreeClassifier):
 
     _accepts_missing = _doubles_missing = True
 
-    def __init__(self, max_depth: int | None = 3, *, max_nodes: int | None = None,
-                 max_leaf_nodes: int | None = None, min_samples_leaf: float = 1,
-                 split_penalty: float = 0.0, class_weight: dict | str | None = None,
-                 max_gap: float = 0.0, start: str | DecisionTree | BaseEstimator | None = "cart",
-                 n_jobs: int | None = None, time_limit: float | None = None, cache: bool = True,
-                 memory_limit: float | None = None,
-                 random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
-        self.max_depth = max_depth
-        self.max_nodes = max_nodes
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.split_penalty = split_penalty
-        self.class_weight = class_weight
-        self.max_gap = max_gap
-        self.start = start
-        self.n_jobs = n_jobs
-        self.time_limit = time_limit
-        self.cache = cache
-        self.memory_limit = memory_limit
-        self.random_state = random_state
-        self.verbose = verbose
+    max_depth: int | None = 3
+    _: KW_ONLY
+    max_nodes: int | None = None
+    max_leaf_nodes: int | None = None
+    min_samples_leaf: float = 1
+    split_penalty: float = 0.0
+    class_weight: dict | str | None = None
+    max_gap: float = 0.0
+    start: str | DecisionTree | BaseEstimator | None = "cart"
+    n_jobs: int | None = None
+    time_limit: float | None = None
+    cache: bool = True
+    memory_limit: float | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _warm_up(self, X, y, sample_weight):
         weighted = sample_weight is not None or self.min_samples_leaf > 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from heapq import heappop, heappush
 from itertools import count
 from numbers import Integral
@@ -41,6 +42,7 @@ from odtlib.trees import build, cut_back, penalised_errors, plan_of
 NO_LIMIT = Clock()
 
 
+@dataclass(eq=False, repr=False)
 class ContinuousTreeRegressor(CertifiedMixin, SingleTargetRegressor):
     """Find the regression tree with the least squared error over all thresholds.
 
@@ -116,19 +118,15 @@ class ContinuousTreeRegressor(CertifiedMixin, SingleTargetRegressor):
 
     _accepts_missing = _doubles_missing = True
 
-    def __init__(self, max_depth: int = 2, *, max_nodes: int | None = None,
-                 max_leaf_nodes: int | None = None, min_samples_leaf: float = 1,
-                 split_penalty: float = 0.0,
-                 start: str | DecisionTree | BaseEstimator | None = "cart",
-                 time_limit: float | None = None, verbose: int = 0) -> None:
-        self.max_depth = max_depth
-        self.max_nodes = max_nodes
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.split_penalty = split_penalty
-        self.start = start
-        self.time_limit = time_limit
-        self.verbose = verbose
+    max_depth: int = 2
+    _: KW_ONLY
+    max_nodes: int | None = None
+    max_leaf_nodes: int | None = None
+    min_samples_leaf: float = 1
+    split_penalty: float = 0.0
+    start: str | DecisionTree | BaseEstimator | None = "cart"
+    time_limit: float | None = None
+    verbose: int = 0
 
     def _warm_up(self, X, y, sample_weight):
         def run():

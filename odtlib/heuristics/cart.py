@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from math import ceil
 from numbers import Integral, Real
 from threading import TIMEOUT_MAX, Thread
@@ -91,6 +92,7 @@ def cart_nodes(rows, random_state, chosen=None, *, max_depth, clock=None, **para
                             fitted.children_left, fitted.children_right]).astype(np.int64)
 
 
+@dataclass(eq=False, repr=False)
 class CARTClassifier(TreeClassifier):
     """Grow a classification tree greedily, from the root down (CART, Breiman et al. 1984).
 
@@ -170,24 +172,19 @@ class CARTClassifier(TreeClassifier):
     _accepts_missing = _doubles_missing = True
     _sparse = "any"
 
-    def __init__(self, max_depth: int | None = 3, *, criterion: str = "gini",
-                 splitter: str = "best", min_samples_split: float = 2, min_samples_leaf: float = 1,
-                 class_weight: dict | str | None = None, min_weight_fraction_leaf: float = 0.0,
-                 max_features: float | str | None = None, max_leaf_nodes: int | None = None,
-                 min_impurity_decrease: float = 0.0, ccp_alpha: float = 0.0,
-                 random_state: int | np.random.RandomState | None = None) -> None:
-        self.max_depth = max_depth
-        self.criterion = criterion
-        self.splitter = splitter
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.class_weight = class_weight
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_alpha = ccp_alpha
-        self.random_state = random_state
+    max_depth: int | None = 3
+    _: KW_ONLY
+    criterion: str = "gini"
+    splitter: str = "best"
+    min_samples_split: float = 2
+    min_samples_leaf: float = 1
+    class_weight: dict | str | None = None
+    min_weight_fraction_leaf: float = 0.0
+    max_features: float | str | None = None
+    max_leaf_nodes: int | None = None
+    min_impurity_decrease: float = 0.0
+    ccp_alpha: float = 0.0
+    random_state: int | np.random.RandomState | None = None
 
     def cost_complexity_pruning_path(self, X: ArrayLike, y: ArrayLike,
                                      sample_weight: ArrayLike | None = None) -> Bunch:
@@ -239,6 +236,7 @@ class CARTClassifier(TreeClassifier):
         return _judged(Fit(clock), tree, X, y, sample_weight)
 
 
+@dataclass(eq=False, repr=False)
 class TunedCARTClassifier(TreeClassifier):
     """Choose CART's parameters by cross-validation and grow it on all rows (CART*).
 
@@ -295,16 +293,13 @@ class TunedCARTClassifier(TreeClassifier):
 
     _accepts_missing = _doubles_missing = True
 
-    def __init__(self, max_depth: int | None = 3, *, min_samples_leaf: float = 1,
-                 class_weight: dict | str | None = None, cv: Any = 10,
-                 time_limit: float | None = None,
-                 random_state: int | np.random.RandomState | None = None) -> None:
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.class_weight = class_weight
-        self.cv = cv
-        self.time_limit = time_limit
-        self.random_state = random_state
+    max_depth: int | None = 3
+    _: KW_ONLY
+    min_samples_leaf: float = 1
+    class_weight: dict | str | None = None
+    cv: Any = 10
+    time_limit: float | None = None
+    random_state: int | np.random.RandomState | None = None
 
     def _warm_up(self, X, y, sample_weight):
         return warm_up_trees()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Integral
 
@@ -24,6 +25,7 @@ DEPTH_TWO_WORK = 200_000  # rows read at most for one exact tree of depth two: a
 PROOF = "optimal at any depth"
 
 
+@dataclass(eq=False, repr=False)
 class LocalSearchTreeClassifier(TreeClassifier):
     """Improve trees one split at a time, from many starting trees.
 
@@ -88,19 +90,16 @@ class LocalSearchTreeClassifier(TreeClassifier):
 
     _accepts_missing = _doubles_missing = True
 
-    def __init__(self, max_depth: int | None = 3, *, min_samples_leaf: float = 1,
-                 class_weight: dict | str | None = None, max_restarts: int | None = 10,
-                 patience: int = 20, depth_two: bool = True, time_limit: float | None = None,
-                 random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.class_weight = class_weight
-        self.max_restarts = max_restarts
-        self.patience = patience
-        self.depth_two = depth_two
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.verbose = verbose
+    max_depth: int | None = 3
+    _: KW_ONLY
+    min_samples_leaf: float = 1
+    class_weight: dict | str | None = None
+    max_restarts: int | None = 10
+    patience: int = 20
+    depth_two: bool = True
+    time_limit: float | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _warm_up(self, X, y, sample_weight):
         return warm_up_trees() + warm_up_search()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from itertools import islice
 from numbers import Real
@@ -37,6 +38,7 @@ from .weighting import Rows, balanced_rows, cost_rows, error_rows, f1_tree
 ADDITIVE = {"entropy": Entropy(), "gini": Gini()}
 
 
+@dataclass(eq=False, repr=False)
 class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, TreeClassifier):
     """Find the classification tree with the fewest training errors, its depth and size limited.
 
@@ -145,33 +147,23 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
         "search": [MurTreeSearch, HasMethods(["run_of", "warm_up"]), None],
     }
 
-    def __init__(self, max_depth: int | None = 4, max_nodes: int | None = None, *,
-                 max_leaf_nodes: int | None = None, min_samples_leaf: float = 1,
-                 split_penalty: float | Sequence[float] = 0.0,
-                 objective: str | AdditiveObjective = "errors",
-                 class_weight: dict | str | None = None, max_disparity: float | None = None,
-                 disparity: str = "demographic-parity",
-                 binarizer: str | BaseEstimator | None = "auto",
-                 search: object = None,
-                 start: str | DecisionTree | BaseEstimator | None = None,
-                 time_limit: float | None = None, n_jobs: int | None = None,
-                 random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
-        self.max_depth = max_depth
-        self.max_nodes = max_nodes
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.split_penalty = split_penalty
-        self.objective = objective
-        self.class_weight = class_weight
-        self.max_disparity = max_disparity
-        self.disparity = disparity
-        self.binarizer = binarizer
-        self.search = search
-        self.start = start
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    max_depth: int | None = 4
+    max_nodes: int | None = None
+    _: KW_ONLY
+    max_leaf_nodes: int | None = None
+    min_samples_leaf: float = 1
+    split_penalty: float | Sequence[float] = 0.0
+    objective: str | AdditiveObjective = "errors"
+    class_weight: dict | str | None = None
+    max_disparity: float | None = None
+    disparity: str = "demographic-parity"
+    binarizer: str | BaseEstimator | None = "auto"
+    search: object = None
+    start: str | DecisionTree | BaseEstimator | None = None
+    time_limit: float | None = None
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None,
             protected: ArrayLike | None = None, costs: ArrayLike | None = None) -> Self:

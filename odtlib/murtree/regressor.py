@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 
 import numpy as np
@@ -29,6 +30,8 @@ from .weighting import Rows
 
 LOSSES = {"squared_error": SquaredError(), "poisson": Poisson()}
 
+
+@dataclass(eq=False, repr=False)
 class MurTreeRegressor(CertifiedColumns, BudgetPathMixin, BinarisingMixin, TreeRegressor):
     """Find the regression tree with the least training error within limits on depth and size.
 
@@ -116,27 +119,20 @@ class MurTreeRegressor(CertifiedColumns, BudgetPathMixin, BinarisingMixin, TreeR
         "start": [StrOptions({"cart"}), HasMethods("predict"), None],
     }
 
-    def __init__(self, max_depth: int | None = 3, max_nodes: int | None = None, *,
-                 max_leaf_nodes: int | None = None, loss: str | AdditiveObjective = "squared_error",
-                 min_samples_leaf: float = 1, split_penalty: float = 0.0,
-                 binarizer: str | BaseEstimator | None = "quantile",
-                 search: MurTreeSearch | None = None,
-                 start: str | DecisionTree | BaseEstimator | None = None,
-                 time_limit: float | None = None, n_jobs: int | None = None,
-                 random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
-        self.max_depth = max_depth
-        self.max_nodes = max_nodes
-        self.max_leaf_nodes = max_leaf_nodes
-        self.loss = loss
-        self.min_samples_leaf = min_samples_leaf
-        self.split_penalty = split_penalty
-        self.binarizer = binarizer
-        self.search = search
-        self.start = start
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    max_depth: int | None = 3
+    max_nodes: int | None = None
+    _: KW_ONLY
+    max_leaf_nodes: int | None = None
+    loss: str | AdditiveObjective = "squared_error"
+    min_samples_leaf: float = 1
+    split_penalty: float = 0.0
+    binarizer: str | BaseEstimator | None = "quantile"
+    search: MurTreeSearch | None = None
+    start: str | DecisionTree | BaseEstimator | None = None
+    time_limit: float | None = None
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
 
     def _check_targets(self, y):
         targets = super()._check_targets(y)

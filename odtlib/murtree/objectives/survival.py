@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 
-from odtlib.tree import DecisionTree
-
-from ..options import MurTreeSearch
 from ..regressor import MurTreeRegressor
 from .additive import AdditiveObjective
 from .poisson import Poisson, counted
@@ -81,6 +78,7 @@ class StepFunction:
         return self.y[np.maximum(np.searchsorted(self.x, x, side="right") - 1, 0)]
 
 
+@dataclass(eq=False, repr=False)
 class SurvivalTree(MurTreeRegressor):
     """Find the survival tree of the greatest likelihood within limits on depth and size.
 
@@ -140,28 +138,7 @@ class SurvivalTree(MurTreeRegressor):
 
     _parameter_constraints = {name: kinds for name, kinds
                               in MurTreeRegressor._parameter_constraints.items() if name != "loss"}
-    loss = Survival()
-
-    def __init__(self, max_depth: int | None = 3, max_nodes: int | None = None, *,
-                 max_leaf_nodes: int | None = None, min_samples_leaf: float = 1,
-                 split_penalty: float = 0.0,
-                 binarizer: str | BaseEstimator | None = "quantile",
-                 search: MurTreeSearch | None = None,
-                 start: str | DecisionTree | BaseEstimator | None = None,
-                 time_limit: float | None = None, n_jobs: int | None = None,
-                 random_state: int | np.random.RandomState | None = None, verbose: int = 0) -> None:
-        self.max_depth = max_depth
-        self.max_nodes = max_nodes
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.split_penalty = split_penalty
-        self.binarizer = binarizer
-        self.search = search
-        self.start = start
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    loss: ClassVar = Survival()
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the tree.
