@@ -187,29 +187,42 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
         return SampledSplits(max_depth, nothing, nothing, [None] * n_nodes, 0, clock.elapsed,
                              False)
 
+    counts, grown, complete = _counted(sampler, clock, n_trees, sample_share, stopping, n_jobs)
+    cart = sampler.grow()
+    splits = _kept(counts, cart, root_candidates, node_candidates, add_cart)
+    kept_counts = [[counts[node].get(split, 0) for split in kept]
+                   for node, kept in enumerate(splits)]
+    return SampledSplits(max_depth, splits, kept_counts, cart, grown, clock.elapsed, complete)
+
+
+def _grow_all(grow, numbers, n_jobs):
+    """Return what ``grow`` gives for each number; each of ``n_jobs`` threads takes the next one."""
+    stop, left, trees = Flag(), iter(numbers), {}
+
+    def work():
+        for i in left:
+            if stop.is_set():
+                break
+            trees[i] = grow(i)
+
+    in_threads([work] * n_jobs, stop.set)
+    return [trees[i] for i in numbers]
+
+
+def _counted(sampler, clock, n_trees, sample_share, stopping, n_jobs):
+    """Return how often each node has each split, the number of trees, and whether they are all.
+
+    Splits stand in the order in which they were found first.
+    """
     def grow(i):
         return None if clock.expired else sampler.grow(sampler.part(sample_share, i))
 
-    def grow_all(numbers):
-        """Grow trees in as many threads as wanted; each takes the next number."""
-        stop, left, trees = Flag(), iter(numbers), {}
-
-        def work():
-            for i in left:
-                if stop.is_set():
-                    break
-                trees[i] = grow(i)
-
-        in_threads([work] * n_jobs, stop.set)
-        return [trees[i] for i in numbers]
-
-    counts = [{} for _ in range(n_nodes)]
-    first = None
+    counts = [{} for _ in range(2 ** sampler.max_depth - 1)]
     grown = without_new = 0
     complete = False
     while not (complete or clock.expired):
         wanted = n_trees - (grown if stopping == "fixed" else without_new)
-        for tree in grow_all(range(grown, grown + min(CHUNK, wanted))):
+        for tree in _grow_all(grow, range(grown, grown + min(CHUNK, wanted)), n_jobs):
             if tree is None:
                 break
             new_root = tree[0] is not None and tree[0] not in counts[0]
@@ -217,29 +230,33 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
             without_new = 0 if new_root else without_new + 1
             for node, split in enumerate(tree):
                 if split is not None:
-                    first = first or split
                     counts[node][split] = counts[node].get(split, 0) + 1
             complete = (grown if stopping == "fixed" else without_new) >= n_trees
             if complete:
                 break
-    cart = sampler.grow()
+    return counts, grown, complete
+
+
+def _kept(counts, cart, root_candidates, node_candidates, add_cart):
+    """Return the splits of each node that are kept: the CART's, then the most frequent.
+
+    A node without any takes the first split that was found anywhere.
+    """
     splits = []
-    for node in range(n_nodes):
+    for node, count_of in enumerate(counts):
         wanted = root_candidates if node == 0 else node_candidates
         if wanted is None:
-            wanted = max(1, (150 if node == 0 else 100) // n_nodes)
-        found = {split: (count, at) for at, (split, count) in enumerate(counts[node].items())}
+            wanted = max(1, (150 if node == 0 else 100) // len(counts))
+        found = {split: (count, at) for at, (split, count) in enumerate(count_of.items())}
         most = sorted(found, key=found.get, reverse=True)
         own = [] if cart[node] is None else [cart[node]]
-        first = first or cart[node]
         if wanted != "all" and add_cart:
             most = most[:wanted]
         kept = own + [split for split in most if split not in own]
         splits.append(kept if wanted == "all" or add_cart else kept[:wanted])
-    splits = [kept or ([first] if first else []) for kept in splits]
-    kept_counts = [[counts[node].get(split, 0) for split in kept]
-                   for node, kept in enumerate(splits)]
-    return SampledSplits(max_depth, splits, kept_counts, cart, grown, clock.elapsed, complete)
+    # A tree that splits at all splits its root.
+    first = next((split for split in [*counts[0], *cart] if split is not None), None)
+    return [kept or ([first] if first else []) for kept in splits]
 
 
 def warm_up_sampling():
