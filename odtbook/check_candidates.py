@@ -17,6 +17,24 @@ MOST_PAIRS = 2**20      # of a split and one below it that are compared at a tim
 PAIRS_OF_A_STEP, NODES_OF_A_STEP = 256, 16
 
 
+def _splits(lists, X):
+    """Return the splits of each node, by number, and which rows each sends right, (rows, splits).
+
+    Thresholds between the same values of a feature split alike, and count once at a node.
+    """
+    node_of, feature = lists[:, :2].astype(int).T
+    place = np.zeros(len(lists), int)
+    for j in np.unique(feature):
+        place[feature == j] = np.searchsorted(np.unique(X[:, j]), lists[feature == j, 2], "right")
+    node_of, feature, place = np.unique(np.stack([node_of, feature, place]), axis=1)
+    tests, split = np.unique(np.stack([feature, place]), axis=1, return_inverse=True)
+    here = {node: split.ravel()[node_of == node] for node in np.unique(node_of).tolist()}
+    beyond = np.zeros((len(X), tests.shape[1]), bool)
+    for k, (j, n) in enumerate(tests.T):
+        beyond[:, k] = np.searchsorted(np.unique(X[:, j]), X[:, j]) >= n
+    return here, beyond
+
+
 def check_candidates(file, X, y, w, steps):
     """Return the limits, the penalty, the bound that is proved, and the splits: see ``words``.
 
@@ -31,17 +49,7 @@ def check_candidates(file, X, y, w, steps):
             and lists.shape[1] == 3 and not np.isnan(lists[:, 2]).any()
             and np.all((0 <= lists[:, :2]) & (lists[:, :2] < [n_nodes, X.shape[1]])
                        & (lists[:, :2] % 1 == 0)), "a number is out of range")
-    # Thresholds between the same values of a feature split alike, and count once at a node.
-    node_of, feature = lists[:, :2].astype(int).T
-    place = np.zeros(len(lists), int)
-    for j in np.unique(feature):
-        place[feature == j] = np.searchsorted(np.unique(X[:, j]), lists[feature == j, 2], "right")
-    node_of, feature, place = np.unique(np.stack([node_of, feature, place]), axis=1)
-    tests, split = np.unique(np.stack([feature, place]), axis=1, return_inverse=True)
-    here = {node: split.ravel()[node_of == node] for node in np.unique(node_of).tolist()}
-    beyond = np.zeros((len(X), tests.shape[1]), bool)
-    for k, (j, n) in enumerate(tests.T):
-        beyond[:, k] = np.searchsorted(np.unique(X[:, j]), X[:, j]) >= n
+    here, beyond = _splits(lists, X)
     # Costs are whole numbers of a power of two; what is no multiple of it is rounded down.  No tree
     # pays for a split that costs more than all rows.
     price = min(penalty, w.sum())

@@ -126,8 +126,6 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
     ModuleNotFoundError
         If papermill is not installed; nothing has run then.
     """
-    from joblib import delayed
-    from tqdm import tqdm
     if record and (changes or not is_checkout()):
         raise ValueError("--record writes the records of the book as its grid states them, in a "
                          "copy of the repository; leave it out.")
@@ -163,15 +161,8 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
             f"{len(points) - len(todo)} finished"
             + _estimate(todo, _seconds({**before, **records}), jobs, dask))
         try:
-            state = code_state()
-            watched = None if dask or jobs == 1 else os.getpid()
-            tasks = (delayed(_work)(executor, experiment.template.notebook, points[name], name,
-                                    watched) for name in todo)
-            for answer, name in tqdm(_answers(parallel, tasks, dask), total=len(todo),
-                                     desc=experiment.name, unit="run", disable=not todo,
-                                     smoothing=0.1):
-                journal.append(_finish(answer, points[name], state))
-                _keep_notebook(experiment, name, answer)
+            _run_all(experiment, executor, {name: points[name] for name in todo}, journal,
+                     parallel, dask, jobs)
         finally:
             records.update(journal.finished)
             if records:
@@ -179,16 +170,34 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
             # from here on the CSV alone counts, also when somebody restores an older one
             journal.begin(journal.open)
     asked = [records[name] for name in points]
-    failed = [run for run in asked if run["status"] == "failed"]
     if said := _agreement({name: records[name] for name in todo}, before, experiment.varied):
         say(f"{experiment.name}: {said}")
     say(f"{experiment.name}: records in {os.path.relpath(place.results)}"
-        + _executed(experiment, todo)
-        + (f"; {len(failed)} of {len(asked)} runs FAILED, the first says: {failed[0]['error']}"
-           if failed else "")
-        + ("; the code has uncommitted changes, so that reports leave these runs out"
-           if any(run["dirty"] for run in asked) else ""))
+        + _executed(experiment, todo) + _doubtful(asked))
     return asked
+
+
+def _run_all(experiment, executor, points, journal, parallel, dask, jobs):
+    """Run the points, by their keys, and write each into the journal when it ends."""
+    from joblib import delayed
+    from tqdm import tqdm
+    state = code_state()
+    watched = None if dask or jobs == 1 else os.getpid()
+    tasks = (delayed(_work)(executor, experiment.template.notebook, point, name, watched)
+             for name, point in points.items())
+    for answer, name in tqdm(_answers(parallel, tasks, dask), total=len(points),
+                             desc=experiment.name, unit="run", disable=not points, smoothing=0.1):
+        journal.append(_finish(answer, points[name], state))
+        _keep_notebook(experiment, name, answer)
+
+
+def _doubtful(asked):
+    """Say of the runs asked for how many failed, and whether reports leave them out."""
+    failed = [run for run in asked if run["status"] == "failed"]
+    return ((f"; {len(failed)} of {len(asked)} runs FAILED, the first says: {failed[0]['error']}"
+             if failed else "")
+            + ("; the code has uncommitted changes, so that reports leave these runs out"
+               if any(run["dirty"] for run in asked) else ""))
 
 
 def _agreement(made, before, varied):

@@ -53,22 +53,14 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
     """
     if master.link != "node":
         raise ValueError("the subproblem models price the papers' form only; use link='node'.")
-    problem, model, lines = master.problem, Model("subproblem"), []
-    nodes, to_left = master.problem.path_nodes(leaf)
+    problem, (nodes, to_left) = master.problem, master.problem.path_nodes(leaf)
     gamma, level_start = relaxation.gamma[leaf], master.level_start[leaf]
-
-    def variables(name, gain, upper=1.0):
-        """Add a 0/1 variable for each gain; return their numbers."""
-        return model.add_variables(name, len(gain), cost=-np.asarray(gain), upper=upper,
-                                   kind="integer")
-
-    def line(index, value, low, high):
-        """Add a row of variables with whole coefficients between two bounds."""
-        lines.append((index, value, low, high))
-
-    splits = [variables(f"split at level {h}", -gamma[level_start[h]:level_start[h + 1]],
-                        allowed[problem.start[node]:problem.start[node + 1]])
-              for h, node in enumerate(nodes)]
+    program = _Program(problem, nodes, to_left)
+    variables, line, follow = program.variables, program.line, program.follow
+    splits = program.splits = [
+        variables(f"split at level {h}", -gamma[level_start[h]:level_start[h + 1]],
+                  allowed[problem.start[node]:problem.start[node + 1]])
+        for h, node in enumerate(nodes)]
     for mine in splits:
         line(mine, np.ones(len(mine)), 1.0, 1.0)                                   # (10), (3b)
     if distinct:                                                                   # (14)
@@ -80,39 +72,12 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
         for group in same.values():
             if len(group) > 1:
                 line(group, np.ones(len(group)), -np.inf, 1.0)
-
-    def follow(name, branches, gain, forced):
-        """Add a variable for each row that says whether it reaches the leaf."""
-        reach = variables(name, gain)
-        for y, row, must in zip(reach, branches.T, forced, strict=True):
-            leading = []
-            for node, side, mine in zip(nodes, to_left, splits, strict=True):
-                here = row[problem.start[node]:problem.start[node + 1]]
-                lead = [u for u, left in zip(mine, here, strict=True) if left == side]
-                line([y, *lead], [1.0] + [-1.0] * len(lead), -np.inf, 0.0)    # (11), (12)
-                leading += lead
-            if must:                                                               # (13), (3e)
-                line([y, *leading], [-1.0] + [1.0] * len(leading), -np.inf, len(nodes) - 1.0)
-        return reach
-
-    rows, weights = np.arange(problem.n_rows), problem.weights
-    if merge_rows:
-        _, rows, group = np.unique(problem.signature * problem.n_classes + problem.y,
-                                   return_index=True, return_inverse=True)
-        weights = np.bincount(group, weights)
-    labels = problem.y[rows]
-    if target is not None:
-        rows, weights = rows[labels == target], weights[labels == target]
+    rows, labels, weights = _rows(problem, target, merge_rows)
     beta = relaxation.beta
     paying = np.flatnonzero(np.abs(beta) > 1e-12)
     dual = np.zeros(len(rows))
     if not separate_duals:      # the variable of a row with the same branches pays the dual
-        here = np.isin(problem.node_of, nodes)
-        position = {row.tobytes(): i for i, row in enumerate(problem.goes_left[here][:, rows].T)}
-        owner = np.array([position.get(row.tobytes(), -1)
-                          for row in master.branches[here][:, paying].T], np.int64)
-        np.add.at(dual, owner[owner >= 0], beta[paying[owner >= 0]])
-        paying = paying[owner < 0]
+        dual, paying = _shared_duals(master, beta, rows, paying, np.isin(problem.node_of, nodes))
     gain = weights if target is not None else np.zeros(len(rows))
     reach = follow("row", problem.goes_left[:, rows], gain - dual,
                    (dual > 0) | (not needed_only))
@@ -136,10 +101,70 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
     # other rows of the master's constraints, whose duals the path pays
     follow("other row", master.branches[:, paying], -beta[paying],
            (beta[paying] > 0) | (not needed_only))
-    index, value, low, high = zip(*lines, strict=True)
-    model.add_rows("path", len(lines), np.repeat(np.arange(len(lines)), list(map(len, index))),
-                   np.concatenate(index), np.concatenate(value), lower=low, upper=high)
-    return model, splits
+    return program.whole(), splits
+
+
+class _Program:
+    """The variables and lines of a subproblem, over the nodes of a path and where it turns left."""
+
+    def __init__(self, problem, nodes, to_left):
+        self.problem, self.nodes, self.to_left = problem, nodes, to_left
+        self.model, self.lines, self.splits = Model("subproblem"), [], []
+
+    def variables(self, name, gain, upper=1.0):
+        """Add a 0/1 variable for each gain; return their numbers."""
+        return self.model.add_variables(name, len(gain), cost=-np.asarray(gain), upper=upper,
+                                        kind="integer")
+
+    def line(self, index, value, low, high):
+        """Add a row of variables with whole coefficients between two bounds."""
+        self.lines.append((index, value, low, high))
+
+    def follow(self, name, branches, gain, forced):
+        """Add a variable for each row that says whether it reaches the leaf."""
+        reach, start = self.variables(name, gain), self.problem.start
+        for y, row, must in zip(reach, branches.T, forced, strict=True):
+            leading = []
+            for node, side, mine in zip(self.nodes, self.to_left, self.splits, strict=True):
+                here = row[start[node]:start[node + 1]]
+                lead = [u for u, left in zip(mine, here, strict=True) if left == side]
+                self.line([y, *lead], [1.0] + [-1.0] * len(lead), -np.inf, 0.0)    # (11), (12)
+                leading += lead
+            if must:                                                               # (13), (3e)
+                self.line([y, *leading], [-1.0] + [1.0] * len(leading), -np.inf,
+                          len(self.nodes) - 1.0)
+        return reach
+
+    def whole(self):
+        """Return the model with all lines."""
+        index, value, low, high = zip(*self.lines, strict=True)
+        self.model.add_rows(
+            "path", len(low), np.repeat(np.arange(len(low)), list(map(len, index))),
+            np.concatenate(index), np.concatenate(value), lower=low, upper=high)
+        return self.model
+
+
+def _rows(problem, target, merge_rows):
+    """Return the rows that get a variable, their classes and weights: those of a target, or all."""
+    rows, weights = np.arange(problem.n_rows), problem.weights
+    if merge_rows:
+        _, rows, group = np.unique(problem.signature * problem.n_classes + problem.y,
+                                   return_index=True, return_inverse=True)
+        weights = np.bincount(group, weights)
+    labels = problem.y[rows]
+    chosen = slice(None) if target is None else labels == target
+    return rows[chosen], labels[chosen], weights[chosen]
+
+
+def _shared_duals(master, beta, rows, paying, here):
+    """Return the duals that rows pay, as they take the branches ``here`` alike, and who is left."""
+    dual = np.zeros(len(rows))
+    position = {row.tobytes(): i
+                for i, row in enumerate(master.problem.goes_left[here][:, rows].T)}
+    owner = np.array([position.get(row.tobytes(), -1)
+                      for row in master.branches[here][:, paying].T], np.int64)
+    np.add.at(dual, owner[owner >= 0], beta[paying[owner >= 0]])
+    return dual, paying[owner < 0]
 
 
 def pricing(kind: str, subproblems: str = "merged",
