@@ -7,6 +7,8 @@ COMMA := ,
 INSTALLED := .venv/installed
 # What the tests of the library need: not the lab, the book and a browser.
 LIBRARY := .venv/library
+# Sphinx of today beside the one that Jupyter Book 1 holds.
+SPHINX := .venv-sphinx/installed
 LIBRARY_TESTS := certificates column_generation constrained continuous datasets formulations heuristics \
 	murtree shared
 KERNELS := .venv/kernels
@@ -36,7 +38,7 @@ SEED ?= 0
 export ODT_TEST_SCALE ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book mutants test test-all test-notebooks coverage test-wheel test-oldest test-interoperation check-book archive lab experiments lint links lock clean pdf
+.PHONY: help book book-sphinx mutants test test-all test-notebooks coverage test-wheel test-oldest test-interoperation check-book archive lab experiments lint links lock clean pdf
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+%?:.*## / {printf "  make %-20s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +60,12 @@ $(LIBRARY): pyproject.toml constraints.txt | $(BIN)/python
 		--constraint constraints.txt --editable ".[plot,solvers]" pytest pytest-xdist
 	@touch $@
 
+$(SPHINX): pyproject.toml | $(BIN)/python
+	@echo "set-up: installing Sphinx of today into .venv-sphinx ($(INSTALLING_TAKES))"
+	@$(PYTHON) -m venv .venv-sphinx
+	@.venv-sphinx/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[sphinx]"
+	@touch $@
+
 # Compiled once, beside the sources; what has changed since, and what calls it, is compiled again.
 # A kernel that fails here ("-") keeps nobody from running the tests, which say what is wrong with it.
 $(KERNELS): $(INSTALLED) $(shell find odtlib odtbook/published -name '*.py' 2>/dev/null)
@@ -69,6 +77,10 @@ book: $(KERNELS) ## run the chapters and build the book (_build/html/index.html)
 	@echo "book: executing the notebooks that changed, or that read what changed, and building the" \
 		"pages ($(BOOK_TAKES))"
 	@$(BIN)/python scripts/build_book.py
+
+book-sphinx: $(KERNELS) $(SPHINX) ## build the same pages without Jupyter Book, by Sphinx of today (_build/sphinx/html)
+	@echo "book-sphinx: executing the notebooks that changed, and building the pages ($(BOOK_TAKES))"
+	@$(BIN)/python scripts/build_book.py sphinx
 
 test: $(KERNELS) ## run the tests, then every chapter and template, and compare what they claim
 	@echo "test: the tests of the packages ($(TESTS_TAKE))"

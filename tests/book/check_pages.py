@@ -5,6 +5,7 @@ page.  Everything here is skipped where there is no built book; the browser's pa
 is no Chromium.
 """
 
+import os
 import re
 import sys
 from functools import cache
@@ -17,7 +18,8 @@ from bs4 import BeautifulSoup
 
 ROOT = Path(__file__).resolve().parents[2]
 
-HTML = ROOT / "_build" / "html"
+# Another build of the same pages, such as `make book-sphinx`, is named by ODT_HTML.
+HTML = ROOT / os.environ.get("ODT_HTML", "_build/html")
 PAGES = sorted(
     page for page in HTML.rglob("*.html")
     if page.name != "index.html" and "_static" not in page.parts

@@ -186,3 +186,22 @@ def test_columns_of_words_are_marked(monkeypatch, index, columns, words):
     for row in html.select("tbody tr"):
         cells = [cell.text in values["name"] + values["w"] for cell in row.find_all("td")]
         assert [cell.has_attr("class") for cell in row.find_all("td")] == cells
+
+
+def test_plain_sphinx_reads_the_settings_and_extensions_without_jupyter_book(book, monkeypatch):
+    build = importlib.import_module("build_book")
+    for name in ("_config.yml", "references.bib"):
+        shutil.copy(ROOT / name, book.folder)
+    (book.folder / "_static").mkdir()
+    (book.folder / "intro.md").write_text(
+        "# A book\n\n{cite:t}`aghaei2019` has $x^2$.\n\n```{bibliography}\n```\n")
+    build.write_conf(folder := book.folder / "_build" / "sphinx")
+    settings = (folder / "conf.py").read_text(encoding="utf-8")
+    assert not [name for name in build.ITS_OWN if name in settings]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "_ext")]))
+    built = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-c", folder, book.folder,
+         folder / "html"], capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    page = (folder / "html" / "intro.html").read_text(encoding="utf-8")
+    assert "Search the book" in page and "et al." in page
