@@ -109,12 +109,14 @@ class RandomPaths:
             seen, number = set(), 0
             for node in nodes:
                 here = np.arange(problem.start[node], problem.start[node + 1])
-                fresh = [s for s in here if allowed[s]
-                         and (problem.feature[s], problem.threshold[s]) not in seen]
+                closed = None in seen       # a node above has no split
+                fresh = [s for s in (here[-1:] if closed else here) if allowed[s]
+                         and (closed or (problem.feature[s], problem.threshold[s]) not in seen)]
                 if not fresh:
                     break
                 split = fresh[self.random.randint(len(fresh))]
-                seen.add((problem.feature[split], problem.threshold[split]))
+                seen.add(None if problem.no_split[split]
+                         else (problem.feature[split], problem.threshold[split]))
                 number = number * len(here) + int(split) - int(here[0])
             else:
                 n_classes = 1 if problem.side is None else problem.n_classes

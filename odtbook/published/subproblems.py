@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 
 import numpy as np
 
@@ -63,12 +64,15 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
         for h, node in enumerate(nodes)]
     for mine in splits:
         line(mine, np.ones(len(mine)), 1.0, 1.0)                                   # (10), (3b)
+    for mine, below in pairwise(splits) if problem.limited else ():     # no split: none below
+        line([mine[-1], below[-1]], [1.0, -1.0], -np.inf, 0.0)
     if distinct:                                                                   # (14)
         same = {}
         for node, mine in zip(nodes, splits, strict=True):
             for i, u in enumerate(mine):
                 s = problem.start[node] + i
-                same.setdefault((problem.feature[s], problem.threshold[s]), []).append(u)
+                if not problem.no_split[s]:
+                    same.setdefault((problem.feature[s], problem.threshold[s]), []).append(u)
         for group in same.values():
             if len(group) > 1:
                 line(group, np.ones(len(group)), -np.inf, 1.0)

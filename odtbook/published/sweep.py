@@ -19,8 +19,12 @@ STEPS = 20_000_000      # of a sweep between two looks at the clock: some 30 ms
 
 
 class Leaf(NamedTuple):
-    """The nodes on the way to a leaf, the sides taken, and the candidate splits."""
+    """The nodes on the way to a leaf, the sides taken, and the candidate splits.
 
+    With ``early`` the last split of each node is none, and the nodes below have none.
+    """
+
+    early: bool
     nodes: np.ndarray
     to_left: np.ndarray
     start: np.ndarray           # of each node's splits
@@ -69,6 +73,14 @@ class Position(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
+def closed(leaf, choice, level):
+    """Return whether the node above that of a level has no split."""
+    above = leaf.nodes[level - 1]
+    return (leaf.early and level > 0
+            and choice[level - 1] == leaf.start[above + 1] - leaf.start[above] - 1)
+
+
+@njit(cache=True, nogil=True)
 def sweep(leaf, duals, splits, rows, n_classes, limits, tolerance, position, best, path,
           max_steps):
     """Write the best reduced cost, and its path, for each prefix: the splits above the last.
@@ -79,7 +91,7 @@ def sweep(leaf, duals, splits, rows, n_classes, limits, tolerance, position, bes
     The last node's splits are swept feature by feature.
     Where no path can cost more than ``tolerance``, ``best`` is a bound below it and ``path`` -1.
     """
-    nodes, to_left, start, allowed, left = leaf
+    _, nodes, to_left, start, allowed, left = leaf
     beta, gamma, level_start, paired = duals
     group, sorted_split, order, enter = splits
     label, weight, count = rows
@@ -106,7 +118,7 @@ def sweep(leaf, duals, splits, rows, n_classes, limits, tolerance, position, bes
             number[level + 1] = number[level] * size + choice[level]
             index = number[level + 1] if paired else choice[level]
             so_far[level + 1] = so_far[level] - gamma[level_start[level] + index]
-            if not allowed[split]:
+            if not allowed[split] or (choice[level] < size - 1 and closed(leaf, choice, level)):
                 so_far[level + 1] = -np.inf
             for r in range(n_rows):
                 inside[level + 1, r] = inside[level, r] and left[split, r] == to_left[level]
@@ -139,7 +151,8 @@ def sweep(leaf, duals, splits, rows, n_classes, limits, tolerance, position, bes
                             paid_here += beta[row]
                         r += 1
                     split = sorted_split[i]
-                    if not allowed[start[last] + split]:
+                    if not allowed[start[last] + split] or (
+                            split < n_last - 1 and closed(leaf, choice, level)):
                         continue
                     value_left, value_right = 0.0, 0.0
                     for c in range(n_classes):
@@ -219,7 +232,8 @@ class Sweep:
                 if clock.expired:
                     return np.concatenate(leaves), np.concatenate(paths), None
                 n = sweep(
-                    Leaf(nodes, problem.to_left[leaf], problem.start, allowed, left),
+                    Leaf(bool(problem.limited), nodes, problem.to_left[leaf], problem.start,
+                         allowed, left),
                     Duals(beta, relaxation.gamma[leaf], master.level_start[leaf], master.pairs),
                     table, Rows(label, weight, count), problem.n_classes, limits, TOLERANCE,
                     position, cost, path, STEPS)

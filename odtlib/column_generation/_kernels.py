@@ -144,8 +144,12 @@ NODE, POSITION, N_FRAME = range(3)
 
 
 class Splits(NamedTuple):
-    """The candidate splits of all nodes; ``identity`` tells which are the same split."""
+    """The candidate splits of all nodes; ``identity`` tells which are the same split.
 
+    With ``early`` the last of each node is none: rows go left, and the nodes below have none.
+    """
+
+    early: bool
     start: np.ndarray           # of each node's splits
     left: np.ndarray            # (n_splits, n_words): rows that go left
     identity: np.ndarray        # negative where it does not matter
@@ -290,6 +294,7 @@ def _enter_node(depth, splits, words, n_classes, limits, tolerance, max_leaves, 
     h = state[LEVEL]
     node, largest, n_words = frame[h, NODE], max_leaves[h], frames.rows.shape[1]
     first, last = splits.start[node], splits.start[node + 1]
+    n_tried = last - first - splits.early
     errors, n_leaves = scratch.errors, scratch.n_leaves
     state[SUBPROBLEMS] += 1
     lower = 0.0
@@ -308,9 +313,17 @@ def _enter_node(depth, splits, words, n_classes, limits, tolerance, max_leaves, 
             errors[i] = np.inf
     work = n_words * (last - first + 1)
     if h < depth - 1:            # the most promising split first
-        order[h, :last - first] = np.argsort(errors[:last - first], kind="mergesort")
+        order[h, :n_tried] = np.argsort(errors[:n_tried], kind="mergesort")
         frame[h, POSITION] = -1
         state[PHASE] = NEXT
+        for b in range(n_leaves[n_tried] if splits.early else largest + 1, largest + 1):
+            if errors[n_tried] < best[h, b] - tolerance:
+                best[h, b] = errors[n_tried]
+                for d in range(depth - h):
+                    for i in range(1 << d):
+                        below = ((node + 1) << d) - 1 + i
+                        tree[h, b, (1 << d) - 1 + i] = (
+                            splits.start[below + 1] - splits.start[below] - 1)
         return False, work + 16 * (last - first)
     state[BOTTOMS] += last - first
     for b in range(largest + 1):
@@ -472,7 +485,7 @@ def search(max_work, depth, splits, words, n_classes, limits, tolerance, max_lea
             work += taken
         elif phase == NEXT:
             frame[h, POSITION] += 1
-            leave = frame[h, POSITION] == last - first
+            leave = frame[h, POSITION] == last - first - splits.early
             if not leave:
                 split = first + order[h, frame[h, POSITION]]
                 if not _used_above(split, h, splits.start, splits.identity, frame, order):

@@ -49,7 +49,7 @@ class ColumnGenerationClassifier(CertifiedCandidates, CandidateTreeClassifier):
         A list holds the candidate splits (feature, threshold) of each feature node in level order.
         "all" takes every threshold between neighbouring values at each node; combine it with
         ``link="prefix"``.  None samples them by CART, see
-        :func:`odtlib.heuristics.sample_splits`.
+        :func:`odtlib.heuristics.sample_splits`.  A path may end early, at a leaf.
     sampling : ThresholdSampling or None, default=None
         How candidates are sampled; None takes the defaults of :class:`ThresholdSampling`.
     search : ColumnGenerationSearch or None, default=None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -21,7 +22,6 @@ MAX_NODES = 2**12       # each a list of splits
 FLAGS_PER_LOOK = 2**24  # flags computed between two looks at the clock
 PATHS_PER_LOOK = 2**11
 NO_SPLIT = (0, np.inf)  # all rows go left
-ALL_RIGHT = (0, -np.inf)
 
 
 def check_size(n_nodes, n_splits, n_rows, max_bytes=np.inf):
@@ -64,6 +64,9 @@ class RestrictedProblem:
     side : SideConstraints, optional
         Constraints over the classes predicted.  Then a leaf need not take the best class for its
         rows: its class is a choice like the split of a node.
+    early_leaves : bool, default=False
+        Let nodes have no split even where nothing is limited.  That makes no tree better, unless
+        the splits on a path must be distinct.
     max_bytes : float, optional
         Memory in bytes; TooLarge is raised where more is needed.
     clock : Clock, optional
@@ -89,10 +92,12 @@ class RestrictedProblem:
     goes_left : array of bool, shape (n_splits, n_rows)
         Which rows each split sends left.
     limited : bool
-        Whether a penalty, a budget or a minimum number of rows holds.  Then each node has one more
-        candidate, (0, infinity), which sends all rows left: the node then has no split.  With a
-        budget of features it can also send all rows right, so that no feature is tested by a split
-        that divides no rows.
+        Whether a penalty, a budget or a minimum number of rows holds, or leaves may be early.
+        Then the last candidate of each node, (0, infinity), means no split: all rows go left.  The
+        nodes below have none either, so that a limit makes no tree possible that is not one, or
+        the beginning of one, without it.
+    no_split : array of bool, shape (n_splits,)
+        Which of the candidates mean no split.
     signature : array of int, shape (n_rows,)
         Group of each row.  Two rows are in one group when they take the same branch at all
         candidates of the nodes that they can reach (Patel et al. 2023, Section 4.2), so that no
@@ -106,7 +111,7 @@ class RestrictedProblem:
 
     def __init__(self, X, y, n_classes, splits, sample_weight=None, *, min_samples_leaf=1,
                  split_penalty=0.0, max_leaves=None, feature_costs=None, max_feature_cost=None,
-                 side=None, max_bytes=np.inf, clock=None):
+                 side=None, early_leaves=False, max_bytes=np.inf, clock=None):
         weights = np.ones(len(y)) if sample_weight is None else sample_weight
         used = weights > 0
         self.X, self.y, self.weights = X[used], y[used], weights[used]
@@ -125,17 +130,18 @@ class RestrictedProblem:
             self.feature_costs = np.ones(X.shape[1], np.int64) if feature_costs is None \
                 else np.asarray(feature_costs)
         self.limited = (min_samples_leaf > 1 or split_penalty > 0 or binding
-                        or max_feature_cost is not None)
+                        or max_feature_cost is not None or early_leaves)
         if min_samples_leaf > len(self.y):
             raise ValueError(f"min_samples_leaf is {min_samples_leaf}, but only {len(self.y)} rows "
                              "have weight; choose at most that many.")
         if self.limited:
-            fill = [NO_SPLIT] if max_feature_cost is None else [ALL_RIGHT, NO_SPLIT]
-            splits = [[*(s for s in node if s not in fill), *fill] for node in splits]
+            splits = [[*node, NO_SPLIT] for node in splits]
         sizes = [len(s) for s in splits] + [n_classes] * (0 if side is None else self.n_leaves)
         self.sizes = np.array(sizes, np.int64)
         self.start = np.concatenate([[0], np.cumsum(self.sizes)])
         self.n_choices, self.n_splits = len(sizes), int(self.start[self.n_nodes])
+        self.no_split = np.zeros(self.n_splits, bool)
+        self.no_split[self.start[1:self.n_nodes + 1] - 1] = self.limited
         # of each leaf, the nodes above it, root first, and whether its path goes left at each
         levels, leaf = np.arange(self.depth, 0, -1), np.arange(self.n_leaves)[:, None]
         self.above = (self.n_leaves + leaf >> levels) - 1
@@ -210,13 +216,14 @@ class RestrictedProblem:
     def identity(self):
         """A number for each split, equal where feature and threshold are equal; -1 for no split."""
         identity = distinct_rows(np.column_stack([self.feature, self.threshold]))[2]
-        return np.where(self.limited & np.isinf(self.threshold), -1, identity)
+        return np.where(self.no_split, -1, identity)
 
     @property
     def splits(self):
         """The candidate splits of each feature node, as they were given."""
         pairs = list(zip(self.feature.tolist(), self.threshold.tolist(), strict=True))
-        return [pairs[self.span(node)] for node in range(self.n_nodes)]
+        return [pairs[first:last - self.limited]
+                for first, last in pairwise(self.start[:self.n_nodes + 1])]
 
     @property
     def penalty(self):
@@ -352,6 +359,10 @@ class RestrictedProblem:
             look(clock)
             tables.append(self._best_classes(leaf) if self.side is None
                           else self._every_class(leaf, clock))
+            value, sizes = tables[-1][0], self.sizes[self.above[leaf]]
+            for level in range(self.depth - 1 if self.limited else 0):      # see _reopened
+                split_below = value.reshape(np.prod(sizes[:level]), *sizes[level:level + 2], -1)
+                split_below[:, -1, :-1] -= self.limits[2]
         return tuple(map(list, zip(*tables, strict=True)))
 
     def _best_classes(self, leaf):
@@ -385,6 +396,8 @@ class RestrictedProblem:
             return self.paths[0][leaf][path], self.paths[1][leaf][:, path]
         sums = self._sums(leaf, path)
         value = sums[:, 1:].max(axis=1, initial=0.0) - self._leaf_cost(sums[:, 0])
+        none = self.no_split[self.path_splits(np.full(len(path), leaf), path)[0]]
+        value -= self.limits[2] * np.count_nonzero(none[:, :-1] & ~none[:, 1:], axis=1)
         return value, (sums[:, 0] > 0)[None][:0 if self.max_leaves is None else 1]
 
     def _sums(self, leaf, path, effects=(), clock=None):
@@ -437,13 +450,13 @@ class RestrictedProblem:
     def tree(self, choices):
         """Return the tree of a choice at each node, with the best classes or those chosen.
 
-        It has no split that changes no prediction and, where leaves have limits, no empty leaf.
+        It has no split that changes no prediction, none with an infinite threshold and, where
+        leaves have limits, no empty leaf.
         """
         split = self.start[:self.n_nodes] + choices[:self.n_nodes]
         splits = list(zip(self.feature[split].tolist(), self.threshold[split].tolist(),
                           strict=True))
-        if self.limited:
-            splits = self._without_empty(split, splits)
+        splits = self._without_empty(split, splits)
         if self.side is None:
             return tree_of_splits(splits, self.X, self.y, self.n_classes, self.weights)
         # its leaves predict what the tree says of their rows
@@ -452,18 +465,22 @@ class RestrictedProblem:
         return tree.with_counts(self.X, self.y, self.n_classes, self.weights, relabel=False)
 
     def _without_empty(self, split, splits):
-        """Replace each node that divides no rows by the subtree that gets them."""
+        """Replace each node that divides no rows by the subtree that gets them.
+
+        Without limits only where that is so for any rows, because the threshold is infinite.
+        """
         moved = [None] * self.n_nodes
 
         def add(node, target, rows):
             while node < self.n_nodes:
                 left = rows & self.goes_left[split[node]]
-                if left.any() and left.sum() < rows.sum():
+                if (left.any() and left.sum() < rows.sum() if self.limited
+                        else np.isfinite(splits[node][1])):
                     moved[target] = splits[node]
                     add(2 * node + 1, 2 * target + 1, left)
                     add(2 * node + 2, 2 * target + 2, rows & ~left)
                     return
-                node = 2 * node + (1 if left.any() else 2)
+                node = 2 * node + (1 if splits[node][1] == np.inf or left.any() else 2)
 
         add(0, 0, np.ones(self.n_rows, bool))
         return moved
@@ -483,15 +500,19 @@ class RestrictedProblem:
                    for path in paths)
 
     def _leaf_of(self, choices):
-        """Return the leaf that each row reaches, and the features whose splits divide rows."""
+        """Return the leaf that each row reaches, and the features that are tested on the way."""
         node, features = np.zeros(self.n_rows, np.int64), []
         for _ in range(self.depth):
             split = self.start[node] + choices[node]
             left = self.goes_left[split, np.arange(self.n_rows)]
-            divided = np.intersect1d(split[left], split[~left])
-            features += self.feature[divided].tolist()
+            features += self.feature[split[~self.no_split[split]]].tolist()
             node = 2 * node + np.where(left, 1, 2)
         return node - self.n_nodes, features
+
+    def _reopened(self, choices):
+        """Return how many nodes have a split although the node above has none."""
+        none = self.no_split[self.start[:self.n_nodes] + choices[:self.n_nodes]]
+        return np.count_nonzero(none[(np.arange(1, self.n_nodes) - 1) // 2] & ~none[1:])
 
     def cost(self, choices):
         """Return the cost of a choice at each node: weight of errors, and penalty of splits.
@@ -506,7 +527,7 @@ class RestrictedProblem:
         errors = float(weight.sum() - correct.sum())
         n_rows = np.bincount(leaf, minlength=self.n_leaves)
         cost = errors + float(self._leaf_cost(n_rows).sum()) - self.penalty
-        cost += self.limits[2] * self.excess(features)
+        cost += self.limits[2] * (self.excess(features) + self._reopened(choices))
         if self.max_leaves is not None:
             cost += self.limits[2] * max(0, np.count_nonzero(n_rows) - self.max_leaves)
         if self.side is not None and self.side.broken_by(choices[self.n_nodes + leaf]):
@@ -570,7 +591,8 @@ class RestrictedProblem:
     def within_limits(self, choices, closed=()):
         """Return the choices without the splits that break a limit, from the root down.
 
-        The nodes of ``closed``, those whose split is dropped, and all nodes below get no split.
+        The nodes of ``closed``, those whose split is dropped or that get no rows, and all nodes
+        below get no split.
         Where classes are choices, they are those of :meth:`with_classes`.
         """
         if not self.limited:
@@ -583,18 +605,14 @@ class RestrictedProblem:
             counts = np.array([left.sum(), rows[node].sum() - left.sum()])
             few = np.any((counts > 0) & (counts < self.limits[0]))
             divides = bool(np.all(counts > 0))
-            if (few or node in closed or (node - 1) // 2 in closed
-                    or (divides and (n_leaves == self.max_leaves
-                                     or self.excess([*features, self.feature[split]])))):
+            if (few or not counts.any() or self.no_split[split] or node in closed
+                    or (node - 1) // 2 in closed or (divides and n_leaves == self.max_leaves)
+                    or self.excess([*features, self.feature[split]])):
                 closed.add(node)
                 choices[node] = self.start[node + 1] - self.start[node] - 1
                 left = rows[node]
-            elif divides:
-                n_leaves += 1
+            else:
+                n_leaves += divides
                 features.append(self.feature[split])
-            elif self.max_feature_cost is not None:
-                to_right = rows[node].any() and not left.any()
-                choices[node] = self.start[node + 1] - self.start[node] - (2 if to_right else 1)
-                left = rows[node] & (not to_right)
             rows[2 * node + 1], rows[2 * node + 2] = left, rows[node] & ~left
         return self.with_classes(choices)

@@ -95,9 +95,9 @@ class DynamicProgram:
         words = k.Words(packed["word_class"], packed["word_weight"], packed["word_count"],
                         packed["minority"])
         k.search(work, problem.depth,
-                 k.Splits(problem.start, packed["left"], self.identity), words, problem.n_classes,
-                 problem.unit_limits, 0.5, self.max_leaves, self.state, self.frames, self.kept,
-                 self.scratch)
+                 k.Splits(bool(problem.limited), problem.start, packed["left"], self.identity),
+                 words, problem.n_classes, problem.unit_limits, 0.5, self.max_leaves, self.state,
+                 self.frames, self.kept, self.scratch)
         if self.done and self.choices is None:
             raise ValueError("no tree over these candidate splits has distinct splits on each "
                              "path; give more splits, lower max_depth, or set "
@@ -228,14 +228,16 @@ class CandidateTreeClassifier(TreeClassifier):
         self.problem_ = problem = RestrictedProblem(
             fit.X, fit.y, fit.n_classes, splits, fit.weight,
             min_samples_leaf=int(self.min_samples_leaf), split_penalty=self.split_penalty,
-            side=fit.side, max_bytes=fit.max_bytes, clock=fit.clock, **limits)
-        fit.counters = {"splits": problem.n_splits, **sampled}
+            side=fit.side, early_leaves=getattr(self, "distinct_splits", False),
+            max_bytes=fit.max_bytes, clock=fit.clock, **limits)
+        n_splits = sum(map(len, splits))
+        fit.counters = {"splits": n_splits, **sampled}
         limit = "" if problem.max_leaves is None else f" with at most {problem.max_leaves} leaves"
         if problem.max_feature_cost is not None:
             limit += f" with features that cost at most {problem.max_feature_cost}"
         if fit.side is not None:
             limit += f" with {' and '.join(fit.side.names)}"
-        fit.proof = (f"optimal for {pluralised(problem.n_splits, 'candidate split')} at depth "
+        fit.proof = (f"optimal for {pluralised(n_splits, 'candidate split')} at depth "
                      f"{fit.depth}{limit}{cut}")
         self._search(fit, problem.choose([None] * problem.n_nodes if cart is None else cart))
 
@@ -356,7 +358,7 @@ class RestrictedTreeClassifier(CertifiedCandidates, CandidateTreeClassifier):
     distinct_splits : bool, default=False
         Use no split twice on a path, as in the k-CTCP of Firat et al. (2020, Definition 2).  A
         repeated split sends all rows one way, so allowing it allows smaller trees, which can be
-        better.
+        better.  A path on which no other split is left ends early.
     sampling : ThresholdSampling or None, default=None
         How candidates are sampled; None takes the defaults of :class:`ThresholdSampling`.
     max_nodes : int or None, default=None

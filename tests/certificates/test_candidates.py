@@ -68,10 +68,7 @@ def test_a_certificate_passes_and_claims_the_optimum(seed):
     kinds = [RestrictedTreeClassifier]
     if seed % 5 == 0:
         kinds.append(ColumnGenerationClassifier)
-    limited = (limits.get("min_samples_leaf", 1) > 1 or "split_penalty" in limits
-               or limits.get("max_leaf_nodes", 99) <= len(splits))
-    # where leaves have limits, a node can pass its rows on to the left
-    best = optimum(X, y, weight, [node + [(0, np.inf)] * limited for node in splits], **limits)
+    best = optimum(X, y, weight, splits, **limits)
     for kind in kinds:
         model = kind(None, splits=splits, **limits).fit(X, y, weight)
         certificate = model.certificate(X, y, weight)

@@ -92,6 +92,9 @@ def errors(problem, choices):
     leaf = leaf_of(problem, choices, problem.goes_left)
     if problem.max_leaves is not None and len(np.unique(leaf)) > problem.max_leaves:
         return np.inf
+    none = problem.no_split[problem.start[:problem.n_nodes] + choices[:problem.n_nodes]]
+    if any(none[(node - 1) // 2] and not none[node] for node in range(1, problem.n_nodes)):
+        return np.inf           # a split below a node that has none
     return sum(leaf_cost(problem, np.flatnonzero(leaf == end))
                for end in range(problem.n_leaves)) - problem.limits[1]
 
@@ -106,15 +109,16 @@ def least_cost(problem, distinct=False):
 
 def _least_costs(problem, node, rows, above):
     """Least cost below a node, for each number of leaves with rows; splits above are forbidden."""
+    leaf = {int(len(rows) > 0): leaf_cost(problem, rows)}
     if node >= problem.n_nodes:
-        return {int(len(rows) > 0): leaf_cost(problem, rows)}
-    best = {}
-    for split in range(problem.start[node], problem.start[node + 1]):
+        return leaf
+    best = leaf if problem.limited else {}
+    for split in range(problem.start[node], problem.start[node + 1] - problem.limited):
         pair, below = (problem.feature[split], problem.threshold[split]), above
         if above is not None:
             if pair in above:
                 continue
-            below = above if problem.limited and pair[1] == np.inf else (*above, pair)
+            below = (*above, pair)
         left = problem.goes_left[split, rows]
         on_left = _least_costs(problem, 2 * node + 1, rows[left], below)
         on_right = _least_costs(problem, 2 * node + 2, rows[~left], below)
@@ -122,6 +126,12 @@ def _least_costs(problem, node, rows, above):
             for b, other in on_right.items():
                 best[a + b] = min(best.get(a + b, np.inf), cost + other)
     return best
+
+
+def reopened(problem, leaf, choices):
+    """How often a path has a split directly below a node that has none: no tree does."""
+    none = problem.no_split[problem.start[problem.path_nodes(leaf)[0]] + np.array(choices)]
+    return int((none[:-1] & ~none[1:]).sum())
 
 
 def path_table(problem, leaf):

@@ -13,13 +13,12 @@ from odtbook.published import Sweep
 def least_cost_within(problem, costs, budget, max_leaves=None):
     """Least cost over all sets of features within the budget, by trying each split of each node.
 
-    A node may also do without a split, whichever side its rows then take.
+    A node may also be a leaf.
     """
     def below(node, rows, features):
         if node >= problem.n_nodes:
             return {int(len(rows) > 0): leaf_cost(problem, rows)}
-        best = {}
-        sides = [np.ones(len(rows), bool), np.zeros(len(rows), bool)]
+        best, sides = {int(len(rows) > 0): leaf_cost(problem, rows)}, []
         for split in range(problem.start[node], problem.start[node + 1]):
             if problem.feature[split] in features:
                 sides.append(problem.goes_left[split, rows])

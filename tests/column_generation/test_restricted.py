@@ -10,6 +10,7 @@ from column_generation.reference import (
     errors,
     least_cost,
     path_table,
+    reopened,
 )
 
 from odtlib import RestrictedTreeClassifier
@@ -81,10 +82,13 @@ def test_distinct_splits_equal_any_at_depth_two():
             assert optimum(problem, distinct_splits=True) == optimum(problem)
 
 
-def test_no_tree_with_distinct_splits_is_said():
-    model = RestrictedTreeClassifier(2, splits=[[(0, 0.5)]] * 3, distinct_splits=True)
+def test_where_no_full_tree_has_distinct_splits_a_path_ends_early():
+    splits = [[(0, 0.5)]] * 3
+    problem = RestrictedProblem(FOUR_ROWS, np.array(FOUR_LABELS), 2, splits)
     with pytest.raises(ValueError, match="give more splits, lower max_depth, or set"):
-        model.fit(FOUR_ROWS, FOUR_LABELS)
+        optimum(problem, distinct_splits=True)
+    model = RestrictedTreeClassifier(2, splits=splits, distinct_splits=True)
+    assert model.fit(FOUR_ROWS, FOUR_LABELS).report_.objective == 1
 
 
 def test_many_words_and_many_candidates():
@@ -111,7 +115,8 @@ def test_paths_hold_the_rows_and_values_of_their_definition(seed):
             assert tuple(choices[number]) == expected
             assert np.array_equal(problem.path_contains(leaf, number, problem.goes_left), rows)
             sums = np.bincount(problem.y[rows], problem.weights[rows], problem.n_classes)
-            assert value[leaf][number] == pytest.approx(sums.max(), rel=1e-9, abs=1e-12)
+            least = problem.limits[2] * reopened(problem, leaf, expected)
+            assert value[leaf][number] == pytest.approx(sums.max() - least, rel=1e-9, abs=1e-12)
             assert effects[leaf][:, number].tolist() == [rows.any()] * (seed % 2)
 
 
@@ -202,7 +207,7 @@ def test_depth_zero():
 
 @pytest.mark.parametrize("error, status", [
     (KeyboardInterrupt, "interrupted"), (TimeUp, "time_limit")])
-def test_before_any_tree_with_distinct_splits_is_known_the_answer_is_carts(
+def test_before_any_split_with_distinct_splits_is_tried_the_answer_is_a_leaf(
         monkeypatch, error, status):
     def stop(program, work):
         raise error
@@ -211,12 +216,10 @@ def test_before_any_tree_with_distinct_splits_is_known_the_answer_is_carts(
     model = RestrictedTreeClassifier(2, splits=splits, distinct_splits=True)
     X = np.tile(list(np.ndindex(2, 2)), (2, 1)).astype(float)
     y = X[:, 0] != X[:, 1]
-    X = np.column_stack([X, y])
-    X[:2, 2] = 1 - X[:2, 2]     # CART begins with it, and makes errors
     model.fit(X, y)     # compiles
     monkeypatch.setattr(DynamicProgram, "step", stop)
     model.fit(X, y)
-    assert model.report_.status == status and model.report_.start == "cart"
+    assert model.report_.status == status and model.tree_.n_leaves == 1
     assert model.verify(X, y) == model.report_.objective
 
 

@@ -8,6 +8,7 @@ from fuzz.parts import Part
 from fuzz.registry import fuzz
 
 import odtlib
+from odtlib.column_generation import TreeLimits
 from odtlib.tolerance import PROOF
 
 
@@ -31,13 +32,15 @@ def stricter(draw, kind, options, X):
     columns = slice(None)
     more = dict(options)
     change = draw.pick("min_samples_leaf", "split_penalty", "max_depth", "max_leaf_nodes", "column",
-                       "candidate")
+                       "candidate", "max_feature_cost")
     if change == "min_samples_leaf":
         more[change] = options.get(change, 1) + draw.number(1, 3)
     elif change == "split_penalty":
         more[change] = options[change] * draw.pick(2, 10) + draw.pick(0.0, 1.0)
     elif change == "max_leaf_nodes":
         more[change] = min(options.get(change, 9), draw.number(2, 4))
+    elif change == "max_feature_cost" and kind is odtlib.ColumnGenerationClassifier:
+        more["limits"] = TreeLimits(max_feature_cost=draw.number(0, 2))
     elif "splits" in options:
         node = draw.number(0, len(options["splits"]) - 1)
         more["splits"] = [here[1:] if at == node and len(here) > 1 else here
@@ -50,7 +53,8 @@ def stricter(draw, kind, options, X):
 
 
 @fuzz(4, "MurTreeClassifier.fit", "MurTreeRegressor.fit", "ContinuousTreeClassifier.fit",
-      "ContinuousTreeRegressor.fit", "RestrictedTreeClassifier.fit")
+      "ContinuousTreeRegressor.fit", "RestrictedTreeClassifier.fit",
+      "ColumnGenerationClassifier.fit")
 def monotony(draw):
     """A limit added, a candidate removed, a penalty raised: the objective is no better."""
     problem = draw.classified(rows=14, features=3, named=False)
@@ -59,11 +63,14 @@ def monotony(draw):
     X, y, weight = problem.X, problem.y, problem.weight
     kind = draw.pick(odtlib.MurTreeClassifier, odtlib.MurTreeRegressor,
                      odtlib.ContinuousTreeClassifier, odtlib.ContinuousTreeRegressor,
-                     odtlib.RestrictedTreeClassifier)
+                     odtlib.RestrictedTreeClassifier, odtlib.ColumnGenerationClassifier)
     options = {"max_depth": draw.pick(2, 1, 3),
-               "split_penalty": draw.price(problem, 0.001, 0.01, 0.1)}
-    if kind is odtlib.RestrictedTreeClassifier:
-        # With a penalty a node may have no split, as with any other limit.
+               "split_penalty": draw.price(problem, 0, 0.001, 0.01, 0.1)}
+    if "splits" in kind._get_param_names():
+        if kind is odtlib.RestrictedTreeClassifier:
+            options["distinct_splits"] = draw.chance(0.3)
+        else:
+            options["search"] = odtlib.ColumnGenerationSearch(integer="branch-and-price")
         options["splits"] = [[(draw.number(0, X.shape[1] - 1), float(draw.values.choice(X.ravel())))
                               for _ in range(draw.number(1, 3))] for _ in range(3)]
         options["max_depth"] = None

@@ -426,7 +426,7 @@ def listed_candidates(draw):
     def least(node, rows, above):
         if node >= len(lists):
             return leaf[rows]
-        best = np.inf
+        best = leaf[rows]
         for split in lists[node]:
             if not distinct or split not in above:
                 left = as_set(problem.rows[:, split[0]] <= split[1])
@@ -435,8 +435,6 @@ def listed_candidates(draw):
         return best
 
     best = float(least(0, (1 << n) - 1, ()))
-    if best == np.inf:
-        return None
     model = odtlib.RestrictedTreeClassifier(depth, splits=lists, distinct_splits=distinct)
     scale = problem.kept.sum()
 
