@@ -182,14 +182,14 @@ LESSONS = ["quick_start", "primer_linear_programs", "primer_dynamic_programming"
            "murtree_practice", "murtree_objectives", "own_objective",
            "06_output_constrained_trees", "07_head_to_head", "08_continuous_features",
            "09_all_good_trees", "10_data_as_they_come", "11_deep_trees", "12_proofs",
-           "does_it_pay"]
+           "who_is_right", "does_it_pay"]
 # Other pages whose tables and printed lines must fit.
 FITTING = [*LESSONS, "teaching", "case_study",
            *sorted(page.stem for page in (HTML / "chapters").glob("*_replication.html"))]
 MAX_SCREENS, MAX_TABLES, MAX_NODES = 22, 3, 9_000
 # Pages beside the lessons of the papers: one sitting.
 SHORT_PAGES = {"09_all_good_trees", "10_data_as_they_come", "11_deep_trees", "12_proofs",
-               "does_it_pay"}
+               "who_is_right", "does_it_pay"}
 MAX_SHORT_SCREENS = 15
 # Its evidence is tables.
 WITH_TABLES = {"murtree_practice"}

@@ -17,6 +17,7 @@ MODULES = ["odtlib", "odtlib.binarize", "odtlib.column_generation", "odtlib.cons
            "odtlib.constrained.sets", "odtlib.continuous", "odtlib.heuristics", "odtlib.murtree",
            "odtlib.plotting", "odtlib.policy", "odtbook.datasets", "odtbook.experiments",
            "odtbook.figures", "odtbook.formulations", "odtbook.interactive", "odtbook.published",
+           "odtbook.referee",
            "odtbook.verdicts"]
 # What scikit-learn's own pages teach, and what it asks every estimator to have.
 SCIKIT_LEARN = {"ccp_alpha", "criterion", "min_impurity_decrease", "min_weight_fraction_leaf",

@@ -77,6 +77,7 @@ RIGHT = {
     "data-sides": (5, 5),
     "deep-decoy": (2, 0),
     "proofs-forged": (3, 2),
+    "referee-claim": (3, 2),
 }
 WRONG = {
     "ch1-entropy": [(0.9183, "share of the rows"), (0.0817, "share"), (0.5, "entropy 1")],
@@ -134,6 +135,8 @@ WRONG = {
                       ((np.zeros((7, 1)), np.zeros(7), np.ones(7), np.ones(7)), "six rows")],
     "proofs-forged": [((6, 3), "last line"), ((1, 1), "b and c differ"), ((5, 2), "one more split"),
                       ((3, 1), "four rows")],
+    "referee-claim": [((2, 3), "order"), ((3, 3), "row 0, 1"), ((3, 1), "both labels"),
+                      ((4, 2), "eight rows"), ((3, 0), "equal rows")],
     "ch7-parts": [((2, 3), "training errors"), ((4, 1), "lost on the way"), ((4, 0), "subtract")],
     "ch7-choose": [(max, "best accuracy"), (lambda v: max(v, key=v.get), "smaller")],
     "ch7-peek": [((0.86, 0.89), "per cent"), ((80, 80), "one method"),
