@@ -81,9 +81,9 @@ def given_tree(tree: Any, X: np.ndarray, rows: Any) -> Given:
     if isinstance(tree, str | os.PathLike):
         tree = _written(tree)
     if isinstance(tree, DecisionTree):
-        if tree.slopes is not None:
-            return Given("the tree", None, np.asarray(tree.predict(rows)))
-        return Given("the tree", _of_arrays(tree, 0, _labels_of(tree)))
+        if tree.slopes is None:
+            return Given("the tree", _of_arrays(tree, 0, _labels_of(tree)))
+        return Given("the tree", None, np.asarray(tree.predict(rows)))
     if isinstance(tree, Leaf | Test | dict):
         return Given("the tree", _of_node(tree))
     if isinstance(tree, list | tuple | np.ndarray) or hasattr(tree, "to_numpy"):

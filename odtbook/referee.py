@@ -18,15 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+import odtlib
 from odtbook.check_certificate import NotProved, check
 from odtbook.given_trees import RELATIONS, Leaf, given_tree
-from odtlib import (
-    ContinuousTreeClassifier,
-    ContinuousTreeRegressor,
-    DecisionTree,
-    MurTreeClassifier,
-    MurTreeRegressor,
-)
+from odtlib import DecisionTree
 from odtlib.certificate import OptimalityCertificate
 from odtlib.text import number_text
 
@@ -34,8 +29,8 @@ __all__ = ["Verdict", "referee"]
 EXACT = 2**49           # units in all weights together: below, sums of floats are exact
 ROUNDED = Fraction(1, 10**12), Fraction(1, 10**8)   # of weights that are not, of squared errors
 # of squared errors or not, over 0/1 columns or thresholds
-SEARCHES = {(False, True): MurTreeClassifier, (False, False): ContinuousTreeClassifier,
-            (True, True): MurTreeRegressor, (True, False): ContinuousTreeRegressor}
+SEARCHES = {(False, True): "MurTreeClassifier", (False, False): "ContinuousTreeClassifier",
+            (True, True): "MurTreeRegressor", (True, False): "ContinuousTreeRegressor"}
 DEEPEST = 5             # of a search for squared errors over all thresholds
 
 
@@ -208,7 +203,10 @@ class Counted:
 
 @dataclass(frozen=True)
 class Case:
-    """Rows, labels as numbers of their class or targets, weights, and what counts."""
+    """Rows, labels as numbers of their class or targets, weights, and what counts.
+
+    ``known`` are the labels of all rows, also of those that weigh nothing and were left out.
+    """
 
     X: np.ndarray
     y: np.ndarray
@@ -218,6 +216,7 @@ class Case:
     price: float
     names: tuple[str, ...]
     tolerance: Fraction
+    known: set[str]
 
     def words(self, value):
         """Return a value of the objective in words."""
@@ -236,7 +235,7 @@ class Case:
                                  "objective='errors'.") from None
         position = {_key(label): code for code, label in enumerate(self.classes)}
         codes = np.array([position.get(_key(label), -1) for label in predicted], int)
-        if np.all(codes < 0):
+        if not self.known & set(map(_key, predicted)):
             raise ValueError(f"the tree predicts {predicted[0]!r} and other labels that no row "
                              f"has; the rows have {self.classes[:5].tolist()}.")
         return codes
@@ -326,12 +325,11 @@ class Case:
     def search(self, limits, seconds):
         """Return a fitted search for the best tree within the limits."""
         binary = bool(np.isin(self.X, (0, 1)).all())
-        kind = SEARCHES[self.classes is None, binary]
-        depth = min(limits["max_depth"],
-                    DEEPEST if kind is ContinuousTreeRegressor else limits["max_depth"])
-        model = kind(depth, max_nodes=limits["max_nodes"], min_samples_leaf=self.least,
-                     split_penalty=self.price, time_limit=seconds,
-                     **{"binarizer": None} if binary else {})
+        kind, depth = SEARCHES[self.classes is None, binary], limits["max_depth"]
+        model = getattr(odtlib, kind)(
+            min(depth, DEEPEST) if kind == "ContinuousTreeRegressor" else depth,
+            max_nodes=limits["max_nodes"], min_samples_leaf=self.least, time_limit=seconds,
+            split_penalty=self.price, **{"binarizer": None} if binary else {})
         return model.fit(self.X, self.y, self.weight)
 
     def proof(self, model):
@@ -386,7 +384,7 @@ def _case(tree, X, y, least, price, objective, weight):
     if numbers and not np.isfinite(y.astype(float)).all() or objective != "errors" and not numbers:
         raise ValueError("y needs a finite number for each row" + " for squared errors" * (
             objective != "errors") + ".")
-    used = np.flatnonzero(weight > 0)
+    used, known = np.flatnonzero(weight > 0), set(map(_key, y.tolist()))
     if len(used) < len(y):
         rows = rows.iloc[used] if hasattr(rows, "iloc") else values[used]
     values, y, weight = values[used], y[used], weight[used]
@@ -399,7 +397,8 @@ def _case(tree, X, y, least, price, objective, weight):
         y = y.astype(float)
         mean = np.average(y, weights=weight)
         tolerance = ROUNDED[1] * (_squares(weight, y, np.full(len(y), mean)) + Fraction(price))
-    return Case(values, y, weight, classes, int(least), float(price), names, tolerance), rows
+    return Case(values, y, weight, classes, int(least), float(price), names, tolerance,
+                known), rows
 
 
 def _key(label):

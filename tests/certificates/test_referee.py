@@ -78,6 +78,11 @@ def test_no_false_accusation_and_no_false_praise(kind, seed):
                      every[used]) == verdict.claim
 
 
+def test_a_label_of_rows_without_weight_is_wrong_and_no_fault():
+    verdict = referee({"label": "b"}, [[0], [1], [1]], ["a", "a", "b"], sample_weight=[1, 1, 0])
+    assert verdict.status == "beaten" and (verdict.objective, verdict.better_objective) == (2, 0)
+
+
 def node(**parts):
     """Return an object of another package."""
     return SimpleNamespace(**parts)
