@@ -370,10 +370,14 @@ class Run:
                 return smaller, True
         return tree, True
 
+    def over_columns(self, nested):
+        """Turn the solver's nested tuples into a tree over the columns."""
+        return tree_over_columns(nested, self.columns, self.y, len(self.model.classes_),
+                                 self.sample_weight, self.problem.columns)
+
     def checked(self, nested, claim):
         """Turn the solver's nested tuples into a tree over the columns that costs as claimed."""
-        tree = tree_over_columns(nested, self.columns, self.y, len(self.model.classes_),
-                                 self.sample_weight, self.problem.columns)
+        tree = self.over_columns(nested)
         if self.cost(tree) > claim + PROOF * self.problem.scale:
             raise RuntimeError(f"the tree has cost {self.cost(tree):g}, the search counted "
                                f"{claim:g}; please report this as a bug of odtlib.")
