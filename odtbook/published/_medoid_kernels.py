@@ -13,6 +13,12 @@ def euclidean_medoids(order, targets, sample_weight, start, end, feature, positi
     """Fill the squared error of every child about its row of least total Euclidean distance.
 
     The totals are kept while a row moves from right to left: linear time per row and feature.
+    ``order``, (n_features, n_rows), has the rows of the node from ``start`` to ``end``, sorted by
+    each feature; ``targets`` are (n_rows, n_targets), ``sample_weight`` is empty where all weigh
+    one, and ``weights`` are those of the targets.  The candidates have ``feature``, ``position``
+    (the last row on the left), ``n_side``, (n_candidates, 2), the weight of both sides,
+    ``sums_left`` of the targets, whose ``sums`` are the node's, and ``plain``, the costs about the
+    means.  ``low``, (n_candidates, 2), is filled.
     """
     k = sums.size
     total, to_left = np.zeros(targets.shape[0]), np.empty(targets.shape[0])
@@ -43,7 +49,11 @@ def euclidean_medoids(order, targets, sample_weight, start, end, feature, positi
 
 @njit(cache=True, nogil=True)
 def _add_distances(segment, start, end, row, targets, sample_weight, weights, total):
-    """Add the weighted distances to one row."""
+    """Add to ``total``, (n_rows,), the distances of rows to ``row``, times its weight.
+
+    The rows are those of ``segment`` from ``start`` to ``end``; ``targets``, ``sample_weight`` and
+    ``weights`` are those of `euclidean_medoids`.
+    """
     w = sample_weight[row] if sample_weight.size > 0 else 1.0
     for other in segment[start:end]:
         distance = 0.0

@@ -37,7 +37,10 @@ class Scratch(NamedTuple):
 def grow(by_rank, ranks, labels, weights, shift, n_classes, max_depth, node, split, scratch):
     """Grow one tree by Gini impurity on the rows with ``node[row] == 0``, level by level.
 
-    One pass over the rows ``by_rank`` evaluates every cut of a feature at all nodes of a level.
+    One pass over the rows ``by_rank``, a :class:`Sorted`, evaluates every cut of a feature at all
+    nodes of a level.  Each row has ``ranks``, (n_features, n_rows), one of ``n_classes`` in
+    ``labels``, and one of ``weights``.  ``shift`` is the number of bits of a class in the
+    ``scratch``, a :class:`Scratch`, and ``max_depth`` that of the tree, at least 1.
     ``node`` says which node of the current level, counted from the left, a row is in, or -1.
     ``split[j]`` receives, for node ``j`` in heap order, the feature and the two neighbouring ranks
     that the cut separates; feature -1 where the node is a leaf.  Of equally pure cuts the one with

@@ -11,7 +11,11 @@ OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 @njit(**OPTIONS)
 def all_pairs(bits, classes, rows):
-    """Return the sums of the classes over some rows: by pair of columns, by column, and of all."""
+    """Return the sums of the classes over some rows: by pair of columns, by column, and of all.
+
+    ``bits``, (n_rows, n_columns), are zeros and ones, ``classes``, (n_rows, n_classes + 1), the
+    weight of each row in its class, and last 1; ``rows`` are the numbers of those that count.
+    """
     p, n_classes = bits.shape[1], classes.shape[1]
     pairs, single = np.zeros((n_classes, p, p)), np.zeros((p, n_classes))
     total, ones = np.zeros(n_classes), np.zeros(p + 1, np.int64)
@@ -36,7 +40,10 @@ def all_pairs(bits, classes, rows):
 
 @njit(**OPTIONS)
 def leaf_of(sums, n_classes, tie):
-    """Return the errors of a leaf and how many classes it may predict."""
+    """Return the errors of a leaf and how many classes it may predict.
+
+    ``sums`` begin with the weights of ``n_classes``; those within ``tie`` of the largest tie.
+    """
     largest_weight, total, ties = 0.0, 0.0, 0
     for k in range(n_classes):
         total += sums[k]
@@ -48,7 +55,12 @@ def leaf_of(sums, n_classes, tie):
 
 @njit(**OPTIONS)
 def divide(pairs, single, whole, side, r, j, one, zero):
-    """Divide a side of root ``r`` by column ``j``: write the sums of the classes of both parts."""
+    """Divide a side of root ``r`` by column ``j``: write the sums of the classes of both parts.
+
+    ``pairs`` and ``single`` are those of `count_two`; ``whole``, (2, n_classes + 1), has the sums
+    of both sides, and ``side`` is 1 for that with the root's feature.  ``one`` and ``zero``,
+    (n_classes + 1,), are written.
+    """
     for k in range(len(one)):
         one[k] = pairs[k, r, j] if side == 1 else single[j, k] - pairs[k, r, j]
         zero[k] = whole[side, k] - one[k]
@@ -56,7 +68,10 @@ def divide(pairs, single, whole, side, r, j, one, zero):
 
 @njit(**OPTIONS)
 def shared_classes(one, zero, n_classes, tie):
-    """Return how many classes both of two leaves may predict."""
+    """Return how many classes both of two leaves may predict.
+
+    ``one`` and ``zero`` are the sums of the leaves, ``n_classes`` and ``tie`` as in `leaf_of`.
+    """
     least_1, least_0, n = one[:n_classes].max() - tie, zero[:n_classes].max() - tie, 0
     for k in range(n_classes):
         n += one[k] >= least_1 and zero[k] >= least_0
@@ -65,7 +80,11 @@ def shared_classes(one, zero, n_classes, tie):
 
 @njit(**OPTIONS)
 def add(names, counts, size, errors, count):
-    """Add to the count of a size and errors in a table; return 1 if they are new there."""
+    """Add to the count of a size and errors in a table; return 1 if they are new there.
+
+    ``names`` and ``counts`` are those of `count_two`; ``count`` more trees have ``size`` splits and
+    these ``errors``.
+    """
     name = 4 * errors + size
     slot = (name * 0x9E3779B97F4A7C1 >> 20) & (len(names) - 1)
     while names[slot] >= 0 and names[slot] != name:
@@ -89,7 +108,8 @@ def count_two(pairs, single, roots, total, min_leaf, depth, unit, penalty, budge
     ``pairs[:, r, j]``, ``single[j]`` and ``total`` hold the weight of each class, in units of
     ``unit``, among the rows with features ``roots[r]`` and ``j``, with ``j``, and among all, and
     last the number of rows.  Only ``roots`` may be the first split.  Classes of a leaf tie where
-    their weights differ by at most ``tie``.
+    their weights differ by at most ``tie``.  A leaf has at least ``min_leaf`` rows, a tree at most
+    ``depth`` levels, and each split costs ``penalty``.
     """
     p, n_classes, top, used, work = len(single), len(total) - 1, budget.max(), 0, 0
     errors, ties = leaf_of(total, n_classes, tie)
