@@ -82,6 +82,7 @@ class AdditiveRun(Run):
     """One fit of an objective; ``fitted`` is the objective on the rows."""
 
     solver_type = AdditiveSolver
+    cuts = False
 
     def __init__(self, fitted, model, rows, clock, search, *, fit=None, **options):
         self.fitted, self.costs = fitted, {}

@@ -67,6 +67,7 @@ class MurTreeSearch(SearchOptions):
         search has a small part of it, then looking ahead (see ``lookahead``), the search again,
         limited discrepancy, and the search for the rest.  More than half of the time is the
         search's, and three quarters where a prediction says that it may end.
+        Under a node budget it looks ahead to depths two and three, cuts the trees back and goes on.
     minimise_nodes : bool, default=False
         Whether, among the trees of least cost, one with the fewest feature nodes is returned
         (Algorithm 7), by a second search in the filled cache.  The ``proof`` of the report says

@@ -11,6 +11,7 @@ from odtlib.heuristics.start import starting_tree
 from odtlib.report import Clock, TimeUp, pluralised
 from odtlib.text import number_text
 from odtlib.tolerance import PROOF, ROUNDING
+from odtlib.trees import cut_back
 
 from . import _search as S
 from .columns import SMALL_DEPTHS, tree_over_columns
@@ -18,6 +19,8 @@ from .preparation import prepare
 from .solver import Solver, warm_up_search
 
 MAX_DISCREPANCIES = 16
+CUT_HORIZON = 3         # depths of the looks ahead whose trees are cut back to a node budget
+DEEPEST = 40            # levels of a tree that is cut back
 TURNS = 0.05, 0.15      # of the time limit: the search before it looks ahead, and after
 HOPELESS = 5            # times the time limit: a predicted search that gets no second turn
 # Of the time that is left, looking ahead and discrepancies, before a search that may end in time
@@ -84,6 +87,7 @@ class Run:
 
     solver_type = Solver
     takes_turns = True      # False: no discrepancies, and so no turns under a time limit
+    cuts = True             # whether a deeper tree can be cut back to a node budget
 
     def __init__(self, model, rows, clock, search, *, path=False, depth=None, fit=None):
         self.model, self.rows, self.clock, self.options = model, rows, clock, search
@@ -102,10 +106,7 @@ class Run:
         self.problem = problem = self.prepared()
         # most often compiled before the clock of the fit started
         clock.leave_out(warm_up_search(problem.kernel, search))
-        self.solver = self.solver_type(
-            problem, self.horizon, self.nodes, search=search, random_state=model.random_state,
-            split_penalty=np.divide(model.split_penalty, problem.unit),
-            min_samples_leaf=model.min_samples_leaf, n_jobs=effective_n_jobs(model.n_jobs))
+        self.solver = self.solver_of(self.horizon, self.nodes)
         # The report says unit * cost + shift.
         self.unit, self.shift = rows.unit * self.problem.unit, rows.shift
         self.fit = fit or Fit(clock, start=model._start_word(), verbose=model.verbose,
@@ -122,6 +123,14 @@ class Run:
         self.any_depth = depth is not None
         if model.start is not None:
             self.begin_with(model._given_start())
+
+    def solver_of(self, depth, nodes):
+        """Return a solver for trees of some depth and number of feature nodes."""
+        model = self.model
+        return self.solver_type(
+            self.problem, depth, nodes, search=self.options, random_state=model.random_state,
+            split_penalty=np.divide(model.split_penalty, self.problem.unit),
+            min_samples_leaf=model.min_samples_leaf, n_jobs=effective_n_jobs(model.n_jobs))
 
     def prepared(self):
         """Return the reduced problem."""
@@ -223,8 +232,17 @@ class Run:
                            candidate[0] + self.problem.offset)
 
     def adopt(self, nested, event, claim=np.inf):
-        """Make a tree of the solver the one to beat, if it is better."""
-        tree = self.checked(nested, claim)
+        """Make a tree of the solver, or what fits the budget, the one to beat if it is better."""
+        self.adopt_tree(self.within_budget(self.checked(nested, claim)), event)
+
+    def within_budget(self, tree):
+        """Return the best part of a tree that the node budget allows."""
+        if tree.n_splits <= self.nodes:
+            return tree
+        return cut_back(tree, self.nodes, self.model.split_penalty)
+
+    def adopt_tree(self, tree, event):
+        """Make a tree the one to beat, if it is better."""
         cost = self.cost(tree)
         if cost - self.problem.offset < self.upper:
             self.set_incumbent(tree)
@@ -233,8 +251,15 @@ class Run:
     def ahead(self, share):
         """Look for good trees by looking ahead, a level further each time."""
         until = Clock(self.clock.remaining * share)
-        for horizon in range(2, self.depth):
-            nested, _, ended = self.solver.lookahead_tree(self.depth, horizon, until, FINISHING / 4)
+        whole = self.nodes >= 2 ** self.depth - 1
+        depth = self.depth if whole else min(self.depth, self.nodes, DEEPEST)
+        if not whole:
+            for tree in self.quick(until):
+                self.adopt_tree(tree, "CART")
+        for horizon in range(2, depth if whole else CUT_HORIZON + 1):
+            # a tree that is cut back to the budget comes from a solver that knows of none
+            solver = self.solver if whole else self.solver_of(horizon, 2 ** horizon - 1)
+            nested, _, ended = solver.lookahead_tree(depth, horizon, until, FINISHING / 4)
             self.adopt(nested, f"look-ahead {horizon}")
             if ended == "interrupted":
                 raise KeyboardInterrupt
@@ -249,10 +274,13 @@ class Run:
         limit, options = self.clock.time_limit, self.options
         if not self.takes_turns or np.ndim(self.model.split_penalty) \
                 or options.discrepancy_search is not None or options.deepening \
-                or self.smallest < self.nodes or self.depth < 4 or self.nodes < 2 ** self.depth - 1:
+                or self.smallest < self.nodes or self.depth < 4:
+            return False
+        whole = self.nodes >= 2 ** self.depth - 1
+        if not whole and (not self.cuts or self.nodes < self.depth):
             return False
         solver = self.solver
-        for k, look in enumerate((self.ahead, self.explore)):
+        for k, look in enumerate((self.ahead, self.explore) if whole else (self.ahead,)):
             hopeless = (self.predicted or 0.0) > HOPELESS * limit
             turn = Clock(min(self.clock.remaining, 0.0 if hopeless else TURNS[k] * limit))
             if solver.solve(self.depth, self.nodes, upper=self.upper, clock=turn,
@@ -388,12 +416,18 @@ class Run:
         tree = self.solved()
         return self.rows.as_given(tree), self.fit.report()
 
+    def quick(self, clock):
+        """Return the trees of quick methods; best-first CART has no better one for its budget."""
+        solver, rows = self.solver, np.arange(len(self.problem.bits))
+        grown = [solver.greedy_tree(self.safe_depth, clock), solver._leaf(rows)[1]]
+        depth = min(self.depth, self.nodes, DEEPEST)
+        if self.cuts and self.safe_depth < depth and not np.ndim(self.model.split_penalty):
+            grown.append(solver.cart(rows, depth, 2 ** depth - 1, clock))
+        return [self.within_budget(self.checked(nested, np.inf)) for nested in grown]
+
     def improved(self, tree, clock):
         """Return the best of a tree and those that quick methods give: never worse than CART."""
-        rows = np.arange(len(self.problem.bits))
-        quick = [self.checked(nested, np.inf) for nested in (
-            self.solver.greedy_tree(self.safe_depth, clock), self.solver._leaf(rows)[1])]
-        tree = min([*([] if tree is None else [tree]), *quick], key=self.cost)
+        tree = min([*([] if tree is None else [tree]), *self.quick(clock)], key=self.cost)
         self.fit.objective = self.shown(self.cost(tree))
         return tree
 
