@@ -10,7 +10,7 @@ import numpy as np
 
 from odtlib._validation import LARGEST
 from odtlib.fit import Fit
-from odtlib.report import pluralised
+from odtlib.report import Clock, pluralised
 from odtlib.tree import DecisionTree
 
 from .preparation import MANY_ROWS, Problem, grouped_rows
@@ -162,11 +162,14 @@ def f1_tree(model, columns, y, sample_weight, clock, search):
         while 0 < a < b:
             common = gcd(a, b)
             a, b = a // common, b // common
-            factors = np.array([b - a, b + a])
+            # under a limit the tree of the fewest errors comes first: it has half of the time
+            plain = rounds == 0 and clock.time_limit is not None
+            factors = np.array([1, 1] if plain else [b - a, b + a])
             problem = problem.reweighted(factors) if problem and sample_weight is None else None
-            run = Run(model, Rows(columns, y, given * factors[y], groups=groups, problem=problem),
-                      clock, search)
-            problem, beaten = run.problem, best._with(value=best.value * factors)
+            weight = sample_weight if plain else given * factors[y]
+            run = Run(model, Rows(columns, y, weight, groups=groups, problem=problem),
+                      Clock(clock.remaining / 2) if plain else clock, search)
+            problem, beaten = None if plain else run.problem, best._with(value=best.value * factors)
             if run.cost(beaten) - run.problem.offset < run.upper:
                 run.set_incumbent(beaten)
             tree, report = run.run()
@@ -176,7 +179,7 @@ def f1_tree(model, columns, y, sample_weight, clock, search):
             tree, ended = tree._with(value=tree.value / factors), report.status
             # for every tree a' b - a b' is at least this, and b' at least the rows of class 1
             lead = report.lower_bound - 2 * positives * a
-            if np.isfinite(lead):
+            if np.isfinite(lead) and not plain:
                 fit.learn(a / b + min(0.0, lead) / (b * positives))
             loss = loss_of(tree)
             better = loss[0] * b < a * loss[1]
@@ -185,7 +188,8 @@ def f1_tree(model, columns, y, sample_weight, clock, search):
             if better:
                 a, b = loss
                 fit.offer(tree, a / b, f"search {rounds}")
-            if ended not in ("optimal", "heuristic") or not better:
+            if ended == "interrupted" or not plain and (
+                    ended not in ("optimal", "heuristic") or not better):
                 break
         fit.ended = ended
     fit.counters = {**counters, "searches": rounds}
