@@ -20,7 +20,7 @@ from .solver import Solver, warm_up_search
 
 MAX_DISCREPANCIES = 16
 CUT_HORIZON = 3         # depths of the looks ahead whose trees are cut back to a node budget
-DEEPEST = 40            # levels of a tree that is cut back
+CUT_WORK = 2 ** 18      # splits times budget of a tree that is cut back: tenths of a second
 TURNS = 0.05, 0.15      # of the time limit: the search before it looks ahead, and after
 HOPELESS = 5            # times the time limit: a predicted search that gets no second turn
 # Of the time that is left, looking ahead and discrepancies, before a search that may end in time
@@ -95,6 +95,7 @@ class Run:
         self.depth, self.nodes = model._depth_within(len(self.y)), model._nodes(len(self.y))
         # As deep as any tree fits the node budget.
         self.safe_depth, self.most_nodes = min(self.depth, int(np.log2(self.nodes + 1))), self.nodes
+        self.cut_depth = min(self.depth, self.nodes, int(np.log2(CUT_WORK // (self.nodes + 1) + 1)))
         # A tree of so many splits is no deeper than is searched.
         whole = depth is None or depth >= min(self.depth, self.nodes)
         if depth is not None:
@@ -252,7 +253,7 @@ class Run:
         """Look for good trees by looking ahead, a level further each time."""
         until = Clock(self.clock.remaining * share)
         whole = self.nodes >= 2 ** self.depth - 1
-        depth = self.depth if whole else min(self.depth, self.nodes, DEEPEST)
+        depth = self.depth if whole else self.cut_depth
         if not whole:
             for tree in self.quick(until):
                 self.adopt_tree(tree, "CART")
@@ -277,7 +278,7 @@ class Run:
                 or self.smallest < self.nodes or self.depth < 4:
             return False
         whole = self.nodes >= 2 ** self.depth - 1
-        if not whole and (not self.cuts or self.nodes < self.depth):
+        if not whole and (not self.cuts or self.cut_depth < 4):
             return False
         solver = self.solver
         for k, look in enumerate((self.ahead, self.explore) if whole else (self.ahead,)):
@@ -420,7 +421,7 @@ class Run:
         """Return the trees of quick methods; best-first CART has no better one for its budget."""
         solver, rows = self.solver, np.arange(len(self.problem.bits))
         grown = [solver.greedy_tree(self.safe_depth, clock), solver._leaf(rows)[1]]
-        depth = min(self.depth, self.nodes, DEEPEST)
+        depth = self.cut_depth
         if self.cuts and self.safe_depth < depth and not np.ndim(self.model.split_penalty):
             grown.append(solver.cart(rows, depth, 2 ** depth - 1, clock))
         return [self.within_budget(self.checked(nested, np.inf)) for nested in grown]
