@@ -167,12 +167,13 @@ def f1_tree(model, columns, y, sample_weight, clock, search):
             factors = np.array([1, 1] if plain else [b - a, b + a])
             problem = problem.reweighted(factors) if problem and sample_weight is None else None
             weight = sample_weight if plain else given * factors[y]
-            run = Run(model, Rows(columns, y, weight, groups=groups, problem=problem),
-                      Clock(clock.remaining / 2) if plain else clock, search)
+            turn = Clock(clock.remaining / 2) if plain else clock
+            run = Run(model, Rows(columns, y, weight, groups=groups, problem=problem), turn, search)
             problem, beaten = None if plain else run.problem, best._with(value=best.value * factors)
             if run.cost(beaten) - run.problem.offset < run.upper:
                 run.set_incumbent(beaten)
             tree, report = run.run()
+            clock.leave_out(turn.left_out if plain else 0.0)
             rounds += 1
             for name, count in run.fit.counters.items():
                 counters[name] = counters.get(name, 0) + count
