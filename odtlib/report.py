@@ -262,7 +262,7 @@ class SolveReport:
         noise = 0.0
         if self.tree.kind == "regression" and np.asarray(y).dtype.kind in "biuf":
             # Predictions are rounded.
-            weight = len(X) if sample_weight is None else np.sum(sample_weight)
+            weight = len(X) if sample_weight is None else np.sum(np.asarray(sample_weight, float))
             noise = weight * (np.finfo(float).eps * np.abs(np.asarray(y, float)).max()) ** 2
         if not abs(objective - self.objective) <= PROOF * self.scale + noise:
             raise ValueError(f"the tree scores {objective:g} on these rows, the report says "

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import random
 import signal
+import shlex
 import subprocess
 import sys
 import threading
@@ -329,12 +330,13 @@ def test_a_command_ends_with_one_sentence_whatever_it_raises(monkeypatch, capsys
 
 
 def test_a_reader_that_goes_away_hears_nothing(toy):
-    command = f"{sys.executable} -m odtbook report --experiments | head -n 1"
+    python = shlex.quote(sys.executable)
+    command = f"{python} -m odtbook report --experiments | head -n 1"
     ended = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True,
                            text=True)
     assert ended.stderr == "" and ended.returncode in (0, 141)
     broken = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -c 'import time; time.sleep(1)\n"
+        ["bash", "-c", f"{python} -c 'import time; time.sleep(1)\n"
          "from odtbook.cli import main; import sys; sys.exit(main([\"data\", \"list\"]))' | true; "
          "exit ${PIPESTATUS[0]}"], capture_output=True, text=True)
     assert (broken.stderr, broken.returncode) == ("", 141)
