@@ -6,8 +6,8 @@ import json
 import multiprocessing
 import os
 import random
-import signal
 import shlex
+import signal
 import subprocess
 import sys
 import threading
