@@ -35,13 +35,10 @@ def run(options) -> int:
     needs("pandas", "tables", "odt referee")
     from odtbook.referee import referee
     from odtbook.tables import read_table
-    from odtlib import DecisionTree
-    table, tree = read_table(options.data, options.target), Path(options.tree)
-    text = tree.read_text(encoding="utf-8", errors="replace")
+    table = read_table(options.data, options.target)
     verdict = referee(
-        DecisionTree.from_json(text) if '"odtlib.DecisionTree/' in text else tree, table.X,
-        table.y, max_depth=options.depth, max_nodes=options.nodes, min_samples_leaf=options.leaf,
-        split_penalty=options.price, time_limit=options.time,
+        Path(options.tree), table.X, table.y, max_depth=options.depth, max_nodes=options.nodes,
+        min_samples_leaf=options.leaf, split_penalty=options.price, time_limit=options.time,
         objective="squared_error" if table.task == "regression" else "errors")
     print(verdict)
     if verdict.better is not None:

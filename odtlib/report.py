@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from odtlib.requirements import needs
 from odtlib.text import html, visible
-from odtlib.tolerance import PROOF
+from odtlib.tolerance import PROOF, rounding_of_means
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -261,9 +261,8 @@ class SolveReport:
                                                                **given))
         noise = 0.0
         if self.tree.kind == "regression" and np.asarray(y).dtype.kind in "biuf":
-            # Predictions are rounded.
             weight = len(X) if sample_weight is None else np.sum(np.asarray(sample_weight, float))
-            noise = weight * (np.finfo(float).eps * np.abs(np.asarray(y, float)).max()) ** 2
+            noise = rounding_of_means(np.asarray(y, float), weight)
         if not abs(objective - self.objective) <= PROOF * self.scale + noise:
             raise ValueError(f"the tree scores {objective:g} on these rows, the report says "
                              f"{self.objective:g}; verify with the rows and weights of the fit.")

@@ -83,9 +83,8 @@ class ContinuousTreeClassifier(CertifiedMixin, TreeClassifier):
     time_limit : float, optional
         Time limit in seconds; None for no limit.  The best tree found so far is then returned with
         status ``time_limit``.  From depth 4 on the search has a tenth of the limit at first; then
-        local search and exact subtrees of depth two
-        improve the best tree for two fifths of the rest, or for nine tenths where a search of
-        depth 5 or more has achieved nothing yet.
+        local search and exact subtrees of depth two improve the best tree for two fifths of the
+        rest, or for nine tenths where a search of depth 5 or more has achieved nothing yet.
     cache : bool, default=True
         Keep the lower bounds of subsets of rows, at depth four and more, where the same splits in
         another order lead to the same rows.  It is used on features with few values (32 thresholds
@@ -294,22 +293,22 @@ class _Start:
 
     def improved(self, nodes, closed):
         """Look for better subtrees of the best tree, also of the search; return the least cost."""
-        X, y, n_classes, weight = self.rows
+        X, y, n_classes, given = self.rows
         cost, model = self.cost, self.model
         if nodes is not None:
-            tree = decode(nodes, X, y, cost, weight)
+            tree = decode(nodes, X, y, cost, given)
             self.keep(tree, cost.of(tree.predict_codes(X) != y, tree))
         depth = model._depth_within(len(y))
         clock = Clock(LOOKS[closed == 0 and depth > DEEP] * self.clock.remaining)
         self.start = "local-search"
         self.grown(LOCAL * clock.remaining)
-        weight = np.ones(len(y)) if weight is None else weight
+        weight = np.ones(len(y)) if given is None else given
 
         def solve(rows, levels):
             labels = y[rows]
             if len(rows) < 2 * cost.min_samples_leaf or (labels == labels[0]).all():
                 return None
-            part = Costs(labels, n_classes, self.rows[3] if self.rows[3] is None else weight[rows],
+            part = Costs(labels, n_classes, None if given is None else given[rows],
                          cost.split_penalty, cost.min_samples_leaf)
             arrays = search_arrays(len(rows), X.shape[1], part, levels, self.wide)
             columns = SortedColumns(X[rows], labels, part, arrays, clock)
@@ -328,7 +327,7 @@ class _Start:
 
         def judge(plan):
             *table, members = build_plan(plan, X)
-            value = class_weights(members, y, n_classes, self.rows[3])
+            value = class_weights(members, y, n_classes, given)
             most = len(y) if self.max_nodes is None else self.max_nodes
             tree = cut_back(DecisionTree(*table, value, n_features=X.shape[1]), most,
                             cost.split_penalty)

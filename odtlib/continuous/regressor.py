@@ -35,7 +35,7 @@ from odtlib.heuristics.cart import patient_clock
 from odtlib.heuristics.start import checked_start, warm_up_start
 from odtlib.heuristics.subtrees import DEEP, HORIZON, LOOKS, TURN, SubtreeSearch
 from odtlib.report import Clock, TimeUp
-from odtlib.tolerance import PROOF, ROUNDING
+from odtlib.tolerance import PROOF, ROUNDING, rounding_of_means
 from odtlib.tree import DecisionTree, midpoint
 from odtlib.trees import build, cut_back, penalised_errors, plan_of
 
@@ -74,9 +74,8 @@ class ContinuousTreeRegressor(CertifiedMixin, SingleTargetRegressor):
     time_limit : float, optional
         Time limit in seconds; None for no limit.  The best tree found so far is then returned with
         status ``time_limit``.  From depth 4 on the search has a tenth of the limit at first; then
-        exact subtrees of depth two
-        improve the best tree for two fifths of the rest, or for nine tenths where a search of
-        depth 5 or more has achieved nothing yet.
+        exact subtrees of depth two improve the best tree for two fifths of the rest, or for nine
+        tenths where a search of depth 5 or more has achieved nothing yet.
     verbose : int, default=0
         Verbosity: 0 is silent, 1 shows progress.
 
@@ -158,9 +157,8 @@ class ContinuousTreeRegressor(CertifiedMixin, SingleTargetRegressor):
         cost *= rows.unit
         objective = penalised_errors(tree, X, y, sample_weight,
                                      split_penalty=float(self.split_penalty))
-        # a leaf's mean is rounded like the targets, which matters where they hardly differ
-        rounded = 4 * np.finfo(float).eps * np.abs(y).max()
-        if abs(objective - cost) > PROOF * fit.scale + rows.weight.sum() * rounded ** 2:
+        rounded = rounding_of_means(y, rows.weight.sum(), 4)
+        if abs(objective - cost) > PROOF * fit.scale + rounded:
             raise RuntimeError(f"the tree costs {objective}, the search counted {cost}: please "
                                "report this data set as a bug of odtlib.")
         fit.offer(tree, objective)

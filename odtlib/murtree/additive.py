@@ -10,7 +10,7 @@ import numpy as np
 from odtlib.heuristics.start import checked_start
 from odtlib.tolerance import ROUNDING
 from odtlib.tree import LEAF, DecisionTree
-from odtlib.trees import build, class_weights
+from odtlib.trees import build, build_plan, class_weights, plan_of
 
 from . import _search as S
 from ._sums import BOUND
@@ -117,16 +117,7 @@ class AdditiveRun(Run):
 
     def valued(self, tree):
         """Give every node the value of its rows; drop splits that none or too little comes from."""
-        def split(node, rows):
-            while (feature := tree.feature[node]) >= 0:
-                goes_left = self.columns[rows, feature] <= tree.threshold[node]
-                left, right = tree.left[node], tree.right[node]
-                if goes_left.any() and not goes_left.all():
-                    return feature, tree.threshold[node], goes_left, left, right
-                node = left if goes_left.all() else right
-            return None
-
-        feature, threshold, left, right, members = build(0, len(self.y), split)
+        feature, threshold, left, right, members = build_plan(plan_of(tree), self.columns)
         costs, values = zip(*map(self.fitted.leaf, members), strict=True)
         least, penalty = list(costs), self.model.split_penalty
         for node in reversed(range(len(members))):       # children stand behind their parent
