@@ -63,7 +63,8 @@ def passes(interpreter: str, options) -> bool:
         if options.interoperation and subprocess.run(
                 [*command[:6], "--no-deps", *SHIP_TABLES]).returncode:
             return False
-        tests = (["tests/interoperation"] if options.interoperation else
+        tests = (["tests/interoperation", "tests/book/test_how_do_i.py"]
+                 if options.interoperation else
                  EVERY if options.everything else options.tests)
         print(f"{interpreter}: testing (five to ten minutes on two cores)", flush=True)
         variables = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1",
