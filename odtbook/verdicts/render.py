@@ -164,7 +164,7 @@ def squares(self) -> str:
             for one in claims)
         found.append(f'<p style="margin: 0.6em 0 0.2em">{escape(name)}</p><div style="display: '
                      f'flex; flex-wrap: wrap; gap: 4px">{one}</div>')
-    return f'<div class="odt-squares">{"".join(found)}</div>'
+    return f'<div class="odt-plain">{"".join(found)}</div>'
 
 
 def unsettled(self) -> str:
@@ -200,7 +200,8 @@ def html(self, paper: str, root: str = "../") -> str:
                 f'<a href="{root}{page}.html#{section}">{one.claim.label}</a>). {first}</p>'
                 f"<details><summary>why</summary><ul>{inner}</ul></details>")
         plan = f"<p><i>{_code(_open(one))}</i></p>" if _open(one) else ""
-        rows.append(f'<section id="{one.name.lower()}" style="border-top: 1px solid; '
+        rows.append(f'<section class="odt-plain" id="{one.name.lower()}" '
+                    'style="border-top: 1px solid; '
                     f'overflow-wrap: anywhere">{"".join(halves)}{plan}</section>')
     return "".join(rows)
 
