@@ -54,8 +54,9 @@ def set_repository_buttons(app, config):
 def drop_thebe(app, config):
     """Leave out the script of sphinx-thebe: it needs the network, and is declared twice a page."""
     for listeners in app.events.listeners.values():
+        # By its name: plain Sphinx does not install the package.
         listeners[:] = [at for at in listeners
-                        if not getattr(at.handler, "__module__", "").startswith("sphinx_thebe")]
+                        if getattr(at.handler, "__name__", "") != "init_thebe_core"]
 
 
 def number_chapters(collector, env):
