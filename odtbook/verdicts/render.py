@@ -200,7 +200,7 @@ def html(self, paper: str, root: str = "../") -> str:
                 f'<a href="{root}{page}.html#{section}">{one.claim.label}</a>). {first}</p>'
                 f"<details><summary>why</summary><ul>{inner}</ul></details>")
         plan = f"<p><i>{_code(_open(one))}</i></p>" if _open(one) else ""
-        rows.append(f'<section class="odt-plain" id="{one.name.lower()}" '
+        rows.append(f'<section id="{one.name.lower()}" class="odt-plain" '
                     'style="border-top: 1px solid; '
                     f'overflow-wrap: anywhere">{"".join(halves)}{plan}</section>')
     return "".join(rows)
