@@ -157,3 +157,39 @@ live.picture("rounding", (box) => {
   fill();
   draw();
 });
+
+// Chapter 12: a certificate of eight rows, checked line by line; one of its lines can be forged.
+live.picture("certificate", (box) => {
+  const { element, button, controls, output, select, count } = live, names = ["a", "b", "c"];
+  const start = [0, 1, 2, 3, 4, 5, 6, 7].map((r) => [r >> 2, (r >> 1) & 1, r & 1]).map((v) => [...v, +(v[0] + v[1] + v[2] > 1)]);
+  let rows = start.map((row) => [...row]), forged = 0;
+  const words = output(), table = element("div", { class: "odt-scroll" }), lines = element("table", {});
+  const leaf = (part) => Math.min(...[0, 1].map((c) => part.filter((row) => row[3] !== c).length));
+  const side = (part, j, v) => part.filter((row) => row[j] === v);
+  const stump = (part) => Math.min(leaf(part), ...[0, 1, 2].map((j) => leaf(side(part, j, 0)) + leaf(side(part, j, 1))));
+
+  function draw() {
+    const said = [0, 1, 2].flatMap((j) => [0, 1].map((v) => ({ rows: `${names[j]} = ${v}`, depth: 1, why: "counted", bound: stump(side(rows, j, v)) })));
+    said.push({ rows: "all", depth: 2, why: "every split: 0 and 1, 2 and 3, 4 and 5",
+      bound: Math.min(leaf(rows), ...[0, 2, 4].map((k) => said[k].bound + said[k + 1].bound)) });
+    const follows = said.map(({ bound }) => bound);
+    if (forged) said[forged - 1].bound++;
+    const wrong = forged - 1;
+    lines.replaceChildren(element("tr", {}, ["line", "rows", "depth", "bound", "reason"].map((head) => element("th", {}, head))),
+      ...said.map((line, k) => element("tr", {}, [k, line.rows, line.depth, line.bound, line.why].map((cell) =>
+        element("td", {}, k === wrong ? element("b", {}, String(cell)) : String(cell))))));
+    words.textContent = forged ? `Not proved: line ${wrong} says ${said[wrong].bound}, and what follows is ${follows[wrong]}.`
+      : `Proved: no tree of depth 2 over these 3 columns makes fewer than ${count(follows[6], "error")} on these 8 rows.`;
+  }
+
+  const fill = () => table.replaceChildren(live.flips([...names, "label"], rows, draw));
+  const raise = select("Forge", ["no line", ...[0, 1, 2, 3, 4, 5, 6].map((k) => `line ${k}: one more`)], (k) => { forged = k; draw(); });
+  box.append(table, controls(raise, button("As in the text", () => {
+    [rows, forged] = [start.map((row) => [...row]), 0];
+    raise.querySelector("select").value = 0;
+    fill();
+    draw();
+  })), element("div", { class: "odt-scroll" }, lines), words);
+  fill();
+  draw();
+});

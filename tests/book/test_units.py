@@ -2,7 +2,7 @@
 
 A minute is 130 words of prose, 20 lines of shown code, two formulas on lines of their own, two
 pictures, or a live picture to play with.  What is folded, and exercises, whose time the page
-states apart, are not in it.
+states apart, are not in it.  Each unit has an exercise or a quiz.
 """
 
 import re
@@ -65,3 +65,13 @@ def test_units_are_a_quarter_of_an_hour(path):
         assert abs(about - true) <= 1.5
     assert abs(int(said) - sum(minutes)) <= 3
     assert 7 <= min(minutes) and max(minutes) <= 18
+
+
+DONE = r":label: ex-|\*\*Quiz|quiz-right"
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_every_unit_has_something_to_do(path):
+    text = "\n".join(cell.source for cell in nbformat.read(path, 4).cells)
+    parts = re.split(r"\*\*End of unit \d", text)
+    assert [k for k, part in enumerate(parts, 1) if not re.search(DONE, part)] == []

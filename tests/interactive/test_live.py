@@ -201,3 +201,19 @@ def test_a_long_search_can_be_stopped_and_says_so(show, tmp_path):
     page.click("text=Stop")
     assert "without a proof" in page.inner_text("#own-table-result")
     assert page.get_attribute("#own-table-result", "data-done") == "false"
+
+
+def test_the_certificate_proves_the_optimum_and_a_forged_line_is_named(show):
+    page = show("certificate")
+    rng = np.random.default_rng(5)
+    for _ in range(6):
+        page.locator("table").first.locator("button").nth(int(rng.integers(32))).click()
+        table = np.array(page.eval_on_selector_all(
+            ".odt-scroll >> nth=0 >> tr", "all => all.map(tr => [...tr.querySelectorAll('button')]"
+            ".map(b => +b.textContent))")).T
+        best = MurTreeClassifier(2).fit(table[:, :3], table[:, 3]).report_.objective
+        assert f"fewer than {best:g} error" in page.inner_text("output")
+        for line in range(7):
+            page.select_option("select", str(line + 1))
+            assert page.inner_text("output").startswith(f"Not proved: line {line} says")
+        page.select_option("select", "0")
