@@ -13,6 +13,7 @@ from odtbook import (
     compare_command,
     compile_command,
     data_command,
+    exam_command,
     figure_command,
     referee_command,
     try_command,
@@ -171,6 +172,7 @@ def _parser():
     referee_command.add_parser(commands)
     try_command.add_parser(commands)
     data_command.add_parser(commands)
+    exam_command.add_parser(commands)
     compile_command.add_parser(commands)
     return parser
 
