@@ -31,9 +31,9 @@ from .objectives.additive import AdditiveObjective, FittedObjective
 from .objectives.shares import Entropy, Gini
 from .options import DEFAULT, MurTreeSearch
 from .preparation import likely_kernel
-from .run import Run, outcome_of
+from .run import Rows, Run, outcome_of
 from .solver import warm_up_search
-from .weighting import Rows, balanced_rows, cost_rows, error_rows, f1_tree
+from .weighting import balanced_rows, cost_rows, error_rows, f1_tree
 
 ADDITIVE = {"entropy": Entropy(), "gini": Gini()}
 

@@ -24,9 +24,8 @@ from .objectives.linear import LinearLeaves
 from .objectives.poisson import Poisson
 from .objectives.squared_error import SquaredError
 from .options import DEFAULT, MurTreeSearch
-from .run import outcome_of
+from .run import Rows, outcome_of
 from .solver import warm_up_search
-from .weighting import Rows
 
 LOSSES = {"squared_error": SquaredError(), "poisson": Poisson()}
 

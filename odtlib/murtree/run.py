@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from copy import copy
+from typing import NamedTuple
+
 import numpy as np
 from joblib import effective_n_jobs
 
@@ -15,7 +19,7 @@ from odtlib.trees import cut_back
 
 from . import _search as S
 from .columns import SMALL_DEPTHS, tree_over_columns
-from .preparation import prepare
+from .preparation import Problem, prepare
 from .solver import Solver, warm_up_search
 
 MAX_DISCREPANCIES = 16
@@ -23,10 +27,27 @@ CUT_HORIZON = 3         # depths of the looks ahead whose trees are cut back to 
 CUT_WORK = 2 ** 18      # splits times budget of a tree that is cut back: tenths of a second
 TURNS = 0.05, 0.15      # of the time limit: the search before it looks ahead, and after
 HOPELESS = 5            # times the time limit: a predicted search that gets no second turn
-# Of the time that is left, looking ahead and discrepancies, before a search that may end in time
-# and before a hopeless one: the search has most of the limit either way.
-LOOKS = {False: (0.2, 0.1), True: (0.2, 1 / 3)}
+# Of the time that is left, looking ahead and discrepancies: before a search that may end in time,
+# which has most of the limit, and before a hopeless one.
+LOOKS = {False: (0.2, 0.1), True: (0.5, 0.5)}
 HALF = 0.5              # of the time that is left for discrepancies that are asked for
+
+
+class Rows(NamedTuple):
+    """What a run sees.  The report says ``unit`` times their cost, plus ``shift``."""
+
+    columns: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray | None
+    unit: float = 1.0
+    shift: float = 0.0
+    counts: np.ndarray | None = None        # of samples that each row is
+    groups: tuple | None = None             # see ``grouped_rows``
+    start: tuple | None = None              # the same three for which a starting tree is grown
+    errors: tuple | None = None             # the same three for which errors are counted
+    problem: Problem | None = None          # of these rows, where it is known
+    words: str = ""                         # what a proof says about the objective
+    as_given: Callable = lambda tree: tree  # gives a tree the weights of the given rows
 
 
 def outcome_of(kind, model, rows, clock, search, task):
@@ -89,7 +110,8 @@ class Run:
     takes_turns = True      # False: no discrepancies, and so no turns under a time limit
     cuts = True             # whether a deeper tree can be cut back to a node budget
 
-    def __init__(self, model, rows, clock, search, *, path=False, depth=None, fit=None):
+    def __init__(self, model, rows, clock, search, *, path=False, depth=None, fit=None, hear=None):
+        self.hear = hear                             # is told of every tree
         self.model, self.rows, self.clock, self.options = model, rows, clock, search
         self.columns, self.y, self.sample_weight = rows.columns, rows.y, rows.weight
         self.depth, self.nodes = model._depth_within(len(self.y)), model._nodes(len(self.y))
@@ -221,16 +243,13 @@ class Run:
         if self.nodes < 2 ** self.depth - 1:
             raise ValueError("discrepancy_search needs the full node budget; leave out max_nodes "
                              "and max_leaf_nodes, or use deepening.")
-        until = Clock(self.clock.remaining * share)
+        until, known = Clock(self.clock.remaining * share), {}
         for allowed in range(MAX_DISCREPANCIES + 1):
-            if self.upper <= 0:
+            if self.upper <= 0 or until.expired:
                 break
-            candidate = self.solver.discrepancy_tree(self.depth, allowed, until)
-            if candidate is None:
-                break
-            if candidate[0] < self.upper:
-                self.adopt(candidate[1], f"{allowed} discrepancies",
-                           candidate[0] + self.problem.offset)
+            cost, nested = self.solver.discrepancy_tree(self.depth, allowed, until, known)
+            if cost < self.upper:
+                self.adopt(nested, f"{allowed} discrepancies", cost + self.problem.offset)
 
     def adopt(self, nested, event, claim=np.inf):
         """Make a tree of the solver, or what fits the budget, the one to beat if it is better."""
@@ -267,37 +286,56 @@ class Run:
             if ended == "time_limit" or self.upper <= 0:
                 break
 
-    def sought(self):
-        """Search in turns with the looks for good trees; tell whether the search came to its end.
-
-        Only under a time limit: each turn of the search is a small part of it.
-        """
-        limit, options = self.clock.time_limit, self.options
+    @property
+    def looks(self):
+        """The looks for good trees that a search under a time limit takes turns with."""
         if not self.takes_turns or np.ndim(self.model.split_penalty) \
-                or options.discrepancy_search is not None or options.deepening \
-                or self.smallest < self.nodes or self.depth < 4:
-            return False
-        whole = self.nodes >= 2 ** self.depth - 1
-        if not whole and (not self.cuts or self.cut_depth < 4):
-            return False
-        solver = self.solver
-        for k, look in enumerate((self.ahead, self.explore) if whole else (self.ahead,)):
-            hopeless = (self.predicted or 0.0) > HOPELESS * limit
-            turn = Clock(min(self.clock.remaining, 0.0 if hopeless else TURNS[k] * limit))
-            if solver.solve(self.depth, self.nodes, upper=self.upper, clock=turn,
-                            watch=self.watch):
-                return True
-            if solver.incumbent() < self.upper:
-                self.adopt(solver.trees(self.depth, [self.nodes], Clock(FINISHING / 4))[0],
-                           "search")
-            hopeless = (self.predicted or 0.0) > HOPELESS * limit    # the turn may have told
-            self.aside(look, LOOKS[hopeless][k])
+                or self.options.discrepancy_search is not None or self.options.deepening \
+                or self.smallest < self.nodes or self.depth < 4 or self.horizon < self.depth:
+            return ()
+        if self.nodes >= 2 ** self.depth - 1:
+            return self.ahead, self.explore
+        return (self.ahead,) if self.cuts and self.cut_depth >= 4 else ()
+
+    @property
+    def hopeless(self):
+        """Whether the search will not end within the time limit, as far as it is known."""
+        return (self.predicted or 0.0) > HOPELESS * self.clock.time_limit
+
+    def turn(self, k, look):
+        """Search for a small part of the time limit, then look; tell whether the search ended."""
+        solver, limit = self.solver, self.clock.time_limit
+        turn = Clock(min(self.clock.remaining, 0.0 if self.hopeless else TURNS[k] * limit))
+        if solver.solve(self.depth, self.nodes, upper=self.upper, clock=turn, watch=self.watch):
+            return True
+        if solver.incumbent() < self.upper:
+            self.adopt(solver.trees(self.depth, [self.nodes], Clock(FINISHING / 4))[0], "search")
+        if k == 0 and self.hopeless and self.rows.errors is not None:
+            self.aside(self.ask_errors)
+        self.aside(look, LOOKS[self.hopeless][k])
         return False
 
-    def aside(self, look, limit):
+    def glance(self):
+        """Only begin a search under a time limit, so that its first trees are heard."""
+        self.begun = self.clock.elapsed
+        if self.looks and self.turn(0, self.ahead):
+            self.checked(self.solver.tree(self.depth), np.inf)
+
+    def ask_errors(self):
+        """Look for the fewest errors: rows are counted, and deep trees cost little either way."""
+        model = copy(self.model)
+        model.start, model.verbose = None, 0
+
+        def hear(tree):
+            tree = tree.with_counts(self.columns, self.y, len(model.classes_), self.sample_weight)
+            self.adopt_tree(self.within_budget(tree.pruned()), "errors")
+
+        Run(model, Rows(*self.rows.errors), self.clock, self.options, hear=hear).glance()
+
+    def aside(self, look, *limit):
         """Look for good trees; Ctrl-C then leaves the solver at the root, and not at a part."""
         try:
-            look(limit)
+            look(*limit)
         except KeyboardInterrupt:
             self.solver.solve(self.depth, self.nodes, smallest=self.smallest, upper=self.upper,
                               clock=Clock(0.0))
@@ -354,7 +392,8 @@ class Run:
             self.begun = self.clock.elapsed
             self.pairs_before = int(solver.counters[S.DEPTH_TWO_PAIRS])
             limited = self.clock.time_limit is not None
-            if not (limited and self.sought()) and not solver.solve(
+            looks = self.looks if limited else ()
+            if not any(self.turn(k, look) for k, look in enumerate(looks)) and not solver.solve(
                     self.depth, self.nodes, smallest=self.smallest, upper=self.upper,
                     clock=self.clock, watch=self.watch):
                 raise TimeUp
@@ -407,6 +446,8 @@ class Run:
     def checked(self, nested, claim):
         """Turn the solver's nested tuples into a tree over the columns that costs as claimed."""
         tree = self.over_columns(nested)
+        if self.hear is not None:
+            self.hear(tree)
         if self.cost(tree) > claim + PROOF * self.problem.scale:
             raise RuntimeError(f"the tree has cost {self.cost(tree):g}, the search counted "
                                f"{claim:g}; please report this as a bug of odtlib.")

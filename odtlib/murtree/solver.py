@@ -586,24 +586,26 @@ class Solver:
             cost, leaf = self._leaf(rows)
             if depth == 0 or cost <= self.penalty:
                 return cost, leaf
-            within, column = min(depth, horizon), None
+            column = None
             try:
-                if finishing is not None:
-                    pass
-                elif self.solve(within, 2 ** within - 1, rows=None if first is None else rows,
-                                clock=clock):
+                within = min(depth, horizon if finishing is None else 2)
+                if self.solve(within, 2 ** within - 1, clock=finishing or clock,
+                              rows=None if len(rows) == len(self.problem.bits) else rows):
                     value, root = self.value(), self.root()
-                    first = value if first is None else first
-                    # A deeper tree has more than ``horizon`` splits.
-                    if depth <= horizon or value <= (horizon + 1) * self.penalty:
+                    if finishing is None and first is None:
+                        first = value
+                    # A deeper tree has more than ``within`` splits.
+                    if depth <= within or value <= (within + 1) * self.penalty:
                         return value, self._tree(rows, within, root, Clock(), None)
                     column = self._purest(rows, depth) if root is None else root[0]
-                else:
+                elif finishing is None:
                     status, finishing = "time_limit", Clock(seconds)
+                    return grow(rows, depth)
+                else:
+                    return self._collapsed(self.greedy_tree(depth, finishing, rows), rows)
             except KeyboardInterrupt:
                 status, finishing = "interrupted", Clock(seconds)
-            if finishing is not None:
-                return self._collapsed(self.greedy_tree(depth, finishing, rows), rows)
+                return grow(rows, depth)
             if column is None:
                 return cost, leaf
             (cost_0, zero), (cost_1, one) = (grow(child_rows, depth - 1)
@@ -625,55 +627,51 @@ class Solver:
         below = self.penalty + cost_0 + cost_1
         return (cost, leaf) if below >= cost else (below, (column, zero, one))
 
-    def discrepancy_tree(self, depth, allowed, clock):
+    def discrepancy_tree(self, depth, allowed, clock, known):
         """Find the best tree that departs from the first choice at most ``allowed`` times.
 
         A node above depth three tries its splits in the order of their best depth-two trees; the
-        ``i``-th one uses up ``i`` departures.  Below, trees of depth three are optimal.
+        ``i``-th one uses up ``i`` departures.  Below, trees of depth three are optimal.  ``known``
+        keeps the best trees of all parts from one call to the next, so that a call that the clock
+        ends returns what it has improved.  Return cost and tree.
         """
-        solved_trees = {}
-
         def best(rows, depth, allowed):
-            """Return cost and (columns, children), or None when the time is over."""
-            name = (*self._key(rows).tolist(), depth, allowed if depth > 3 else 0)
-            if name in solved_trees:
-                return solved_trees[name]
-            if clock.expired:
-                return None
+            """Return cost and (column, children), [the root of an optimal tree] or a leaf."""
+            name = *self._key(rows).tolist(), depth
+            done, incumbent = known.get(name) or (-1, self._leaf(rows))
+            if done >= allowed or clock.expired:
+                return incumbent
             if depth <= 3:
-                if not self.solve(depth, 2 ** depth - 1, rows=rows, clock=clock):
-                    return None
-                solved_trees[name] = self.value(), (rows, self.root(), depth)
-                return solved_trees[name]
+                if self.solve(depth, 2 ** depth - 1, rows=rows, clock=clock):
+                    known[name] = np.inf, (self.value(), [self.root()])
+                return known.get(name, (-1, incumbent))[1]
             self.solve(2, 3, rows=rows)
             n_active = int(self.state[0, S.N_ACTIVE])
             sides = self.scratch.side_cost[:, :n_active]
             keys = (np.minimum(sides[S.LEAF_0], sides[S.SPLIT_0] + self.penalty)
                     + np.minimum(sides[S.LEAF_1], sides[S.SPLIT_1] + self.penalty))
             columns = self.levels.active[1, np.argsort(keys, kind="stable")[:allowed + 1]]
-            cost, leaf = self._leaf(rows)
-            incumbent = (cost, leaf)
             for used, column in enumerate(columns.tolist()):
-                parts = [best(child_rows, depth - 1, allowed - used)
-                         for child_rows in self.problem.parts(rows, column)]
-                if None in parts:
-                    return None
-                cost = self.penalty + parts[0][0] + parts[1][0]
+                (cost_0, zero), (cost_1, one) = (best(child_rows, depth - 1, allowed - used)
+                                                 for child_rows in self.problem.parts(rows, column))
+                cost = self.penalty + cost_0 + cost_1
                 if cost < incumbent[0]:
-                    incumbent = cost, (column, parts[0][1], parts[1][1])
-            solved_trees[name] = incumbent
+                    incumbent = cost, (column, zero, one)
+            known[name] = done if clock.expired else allowed, incumbent
             return incumbent
 
-        def build(nested):
+        def built(nested, rows, depth):
+            if isinstance(nested, list):
+                return self._tree(rows, depth, nested[0], Clock(), None)
             if not isinstance(nested, tuple):
                 return nested
-            if isinstance(nested[0], np.ndarray):
-                rows, root, depth = nested
-                return self._tree(rows, depth, root, Clock(), None)
-            return nested[0], build(nested[1]), build(nested[2])
+            column, *children = nested
+            return column, *map(built, children, self.problem.parts(rows, column),
+                                (depth - 1, depth - 1))
 
-        incumbent = best(np.arange(len(self.problem.bits), dtype=np.int32), depth, allowed)
-        return None if incumbent is None else (incumbent[0], build(incumbent[1]))
+        rows = np.arange(len(self.problem.bits), dtype=np.int32)
+        cost, nested = best(rows, depth, allowed)
+        return cost, built(nested, rows, depth)
 
     def _cached(self, key, depth, budget, level):
         """Return value and details of a subproblem in the cache, or None."""

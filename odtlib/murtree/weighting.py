@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import gcd, lcm
-from typing import NamedTuple
 
 import numpy as np
 
 from odtlib._validation import LARGEST
 from odtlib.fit import Fit
-from odtlib.report import Clock, pluralised
+from odtlib.report import pluralised
 from odtlib.tree import DecisionTree
 
-from .preparation import MANY_ROWS, Problem, grouped_rows
-from .run import Run
-
-
-class Rows(NamedTuple):
-    """What a run sees.  The report says ``unit`` times their cost, plus ``shift``."""
-
-    columns: np.ndarray
-    y: np.ndarray
-    weight: np.ndarray | None
-    unit: float = 1.0
-    shift: float = 0.0
-    counts: np.ndarray | None = None        # of samples that each row is
-    groups: tuple | None = None             # see ``grouped_rows``
-    start: tuple | None = None              # the same three for which a starting tree is grown
-    problem: Problem | None = None          # of these rows, where it is known
-    words: str = ""                         # what a proof says about the objective
-    as_given: Callable = lambda tree: tree  # gives a tree the weights of the given rows
+from .preparation import MANY_ROWS, grouped_rows
+from .run import Rows, Run
 
 
 def error_rows(model, columns, y, weight, clock, search):
@@ -77,8 +59,9 @@ def balanced_rows(model, columns, y, weight):
         scale = float(common) if common * len(present) < 2 ** 50 else scale
     factor = scale / np.where(totals > 0, totals, 1.0)
     return Rows(columns, y, given * factor[y], 1.0 / (scale * len(present)),
-                words=", balanced accuracy", as_given=lambda tree: tree.with_counts(
-                    columns, y, len(model.classes_), given, relabel=False))
+                errors=(columns, y, weight), words=", balanced accuracy",
+                as_given=lambda tree: tree.with_counts(columns, y, len(model.classes_), given,
+                                                       relabel=False))
 
 
 def cost_rows(model, columns, y, weight, costs):
@@ -106,10 +89,12 @@ def cost_rows(model, columns, y, weight, costs):
                          f"them by a number so that none exceeds {LARGEST:g}.")
     shift = float((largest_cost - saved.sum(axis=1)).sum() + saved[equal, 0].sum())
     row, label = np.nonzero(saved)
+    best = saved.argmax(axis=1)
     return Rows(columns[row], label, saved[row, label], shift=shift,
                 counts=np.diff(row, prepend=-1) > 0,
                 # a starting tree is grown for the label that saves most
-                start=(columns, saved.argmax(axis=1), saved.max(axis=1)), words=", costs of rows",
+                start=(columns, best, saved.max(axis=1)), errors=(columns, best, None),
+                words=", costs of rows",
                 as_given=lambda tree: tree.with_counts(columns, y, n_classes, weight,
                                                        relabel=False))
 
@@ -118,6 +103,21 @@ def errors_by_class(tree):
     """Return the weight of the misclassified rows of both classes of a tree."""
     leaves = tree.feature < 0
     return tuple(int(tree.value[leaves & (tree.label != c), c].sum()) for c in range(2))
+
+
+def with_best_labels(tree):
+    """Return a tree with the weights of two classes whose leaves have the labels of best F1.
+
+    Class 1 is predicted where its share is above some number.
+    """
+    leaves, label = np.flatnonzero(tree.feature < 0), tree.label.copy()
+    weight, positive = tree.value[leaves].sum(axis=1), tree.value[leaves, 1]
+    order = np.argsort(-positive / np.maximum(weight, 1), kind="stable")
+    found = np.cumsum(positive[order])
+    n_chosen = 1 + np.argmax(found / (np.cumsum(weight[order]) + found[-1]))
+    label[leaves] = 0
+    label[leaves[order[:n_chosen]]] = 1
+    return tree._with(label=label)
 
 
 def f1_tree(model, columns, y, sample_weight, clock, search):
@@ -147,53 +147,58 @@ def f1_tree(model, columns, y, sample_weight, clock, search):
         a, b = errors_0 + errors_1, 2 * positives - errors_1 + errors_0
         return (a, b) if positives else (1, 1)      # without a positive row F1 is zero
 
-    leaf = DecisionTree.from_nested(0, n_classes=2, n_features=columns.shape[1]).with_counts(
-        columns, y, 2, given, relabel=False)
-    best = min((leaf, leaf._with(label=np.array([1]))),
-               key=lambda tree: loss_of(tree)[0] / loss_of(tree)[1])
-    a, b = loss_of(best)
-    fit = Fit(clock, scale=1.0, start=model._start_word(), verbose=model.verbose)
+    fit = Fit(clock, lambda tree: np.divide(*loss_of(tree)), scale=1.0,
+              start=model._start_word(), verbose=model.verbose)
     fit.proof = (f"optimal for {pluralised(columns.shape[1], 'predicate')} at "
                  f"{model._limits(len(y))}, F1")
-    fit.offer(best, a / b, "one leaf")
-    ended, counters, rounds = "optimal", {}, 0
+    leaf = DecisionTree.from_nested(0, n_classes=2, n_features=columns.shape[1]).with_counts(
+        columns, y, 2, given, relabel=False)
     groups, problem = grouped_rows(columns), None
+    factors = np.array([1, 1])
+
+    def heard(tree):
+        fit.offer(with_best_labels(tree._with(value=tree.value / factors)), equal=rounds > 0)
+
+    ended, counters, rounds = "optimal", {}, 0
+    heard(leaf)
+    fit.note("one leaf")
     with fit.stops():
-        while 0 < a < b:
+        if clock.time_limit is not None:    # rows are counted quickly, and F1 begins near its best
+            run = Run(model, Rows(columns, y, sample_weight, groups=groups), clock, search,
+                      hear=heard)
+            try:
+                run.glance()
+            except KeyboardInterrupt:
+                run.quick(fit.finishing())
+                raise
+            fit.note("errors")
+        while True:
+            before, (a, b) = fit.objective, loss_of(fit.tree)
+            if not 0 < a < b:
+                break
             common = gcd(a, b)
             a, b = a // common, b // common
-            # under a limit the tree of the fewest errors comes first: it has half of the time
-            plain = rounds == 0 and clock.time_limit is not None
-            factors = np.array([1, 1] if plain else [b - a, b + a])
+            factors = np.array([b - a, b + a])
             problem = problem.reweighted(factors) if problem and sample_weight is None else None
-            weight = sample_weight if plain else given * factors[y]
-            turn = Clock(clock.remaining / 2) if plain else clock
-            run = Run(model, Rows(columns, y, weight, groups=groups, problem=problem), turn, search)
-            problem, beaten = None if plain else run.problem, best._with(value=best.value * factors)
-            if run.cost(beaten) - run.problem.offset < run.upper:
-                run.set_incumbent(beaten)
+            run = Run(model, Rows(columns, y, given * factors[y], groups=groups, problem=problem),
+                      clock, search, hear=heard)
+            problem = run.problem
+            run.begin_from(fit.tree._with(value=fit.tree.value * factors))
             tree, report = run.run()
-            clock.leave_out(turn.left_out if plain else 0.0)
+            heard(tree)
             rounds += 1
+            fit.note(f"search {rounds}")
             for name, count in run.fit.counters.items():
                 counters[name] = counters.get(name, 0) + count
-            tree, ended = tree._with(value=tree.value / factors), report.status
+            ended = report.status
             # for every tree a' b - a b' is at least this, and b' at least the rows of class 1
             lead = report.lower_bound - 2 * positives * a
-            if np.isfinite(lead) and not plain:
+            if np.isfinite(lead):
                 fit.learn(a / b + min(0.0, lead) / (b * positives))
-            loss = loss_of(tree)
-            better = loss[0] * b < a * loss[1]
-            if better or loss[0] * b == a * loss[1]:  # as good, perhaps with fewer feature nodes
-                best = tree
-            if better:
-                a, b = loss
-                fit.offer(tree, a / b, f"search {rounds}")
-            if ended == "interrupted" or not plain and (
-                    ended not in ("optimal", "heuristic") or not better):
+            if ended not in ("optimal", "heuristic") or fit.objective == before:
                 break
         fit.ended = ended
     fit.counters = {**counters, "searches": rounds}
     if fit.ended == "optimal":
         fit.finish()
-    return best.pruned(), fit.report()
+    return fit.tree.pruned(), fit.report()

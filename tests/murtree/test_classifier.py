@@ -483,15 +483,15 @@ def test_labels_are_encoded_as_by_sorting():
         assert np.array_equal(codes, expected[1])
 
 
-@pytest.mark.parametrize("predicted, shares", [(2000.0, [0.2, 0.1]), (4000.0, [0.2, 1 / 3])])
+@pytest.mark.parametrize("predicted, shares", [(2000.0, [0.2, 0.1]), (4000.0, [0.5, 0.5])])
 def test_a_search_that_may_end_in_time_leaves_less_to_discrepancies(monkeypatch, predicted, shares):
-    given, sought = [], Run.sought
+    given, turn = [], Run.turn
 
-    def predicting(run):
+    def predicting(run, *arguments):
         run.predicted = predicted
-        return sought(run)
+        return turn(run, *arguments)
 
-    monkeypatch.setattr(Run, "sought", predicting)
+    monkeypatch.setattr(Run, "turn", predicting)
     for look in ("ahead", "explore"):
         monkeypatch.setattr(Run, look, lambda run, share: given.append(share))
     monkeypatch.setattr("odtlib.murtree.run.TURNS", (0.0, 0.0))

@@ -230,7 +230,7 @@ def test_a_search_that_is_cut_short_ends_in_a_whole_tree(ending, at, monkeypatch
     monkeypatch.setattr(Solver, "solve", cut)
     model = MurTreeClassifier(6, split_penalty=0.5, search=MurTreeSearch(lookahead=3)).fit(X, y)
     report = model.report_
-    assert report.status == ending and len(calls) == at
+    assert report.status == ending and len(calls) >= at and set(calls[at:]) <= {1, 2}
     assert report.lower_bound <= report.objective == model.verify(X, y)
     cart = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
     assert report.objective <= (cart.predict(X) != y).sum() + 0.5 * (cart.tree_.node_count // 2)

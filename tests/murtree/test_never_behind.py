@@ -5,8 +5,10 @@ import pytest
 from sklearn.metrics import f1_score
 from sklearn.tree import DecisionTreeClassifier
 
-from odtlib import MurTreeClassifier
+from odtlib import MurTreeClassifier, MurTreeSearch
 from odtlib.murtree import run as module
+from odtlib.murtree.extensions import fronts
+from odtlib.report import Clock
 
 
 def table(seed, n=400, columns=30):
@@ -54,24 +56,76 @@ def test_without_a_limit_a_budget_is_searched_as_before():
     assert free.report_.objective == limited.report_.objective
 
 
-def test_f1_begins_with_the_tree_of_the_errors(monkeypatch):
-    real, asked = module.Run.search, []
+def stop(self, *_):
+    """Let nothing more be found."""
+    self.clock.time_limit = 1e-9
 
-    def stopped(self):
-        """Let the first search finish, and no other begin."""
-        asked.append(self.sample_weight)
-        if len(asked) > 1:
-            self.clock.time_limit = 1e-9
-        real(self)
 
-    monkeypatch.setattr(module.Run, "search", stopped)
+def test_f1_begins_with_the_trees_of_the_errors(monkeypatch):
+    real = module.Run.search
     X, y = table(5, 150, 12)
     errors = MurTreeClassifier(4).fit(X, y)
-    asked.clear()
+    monkeypatch.setattr(module.Run, "search", lambda self: (stop(self), real(self)))
     model = MurTreeClassifier(4, objective="f1", time_limit=600).fit(X, y)
-    assert asked[0] is None and len(asked) > 1
+    assert model.report_.status == "time_limit"
     assert model.report_.objective <= 1 - f1_score(y, errors.predict(X)) + 1e-12
     assert model.report_.objective == pytest.approx(1 - f1_score(y, model.predict(X)))
+
+
+@pytest.mark.parametrize("depth, nodes", [(5, None), (6, 25)])
+@pytest.mark.parametrize("objective", ["balanced-accuracy", "costs"])
+def test_a_hopeless_search_of_weighted_rows_begins_with_the_trees_of_the_errors(
+        monkeypatch, objective, depth, nodes):
+    X, y = table(9, 300, 14)
+    costs = np.zeros((len(y), 2))
+    costs[np.arange(len(y)), 1 - y] = np.random.default_rng(7).integers(1, 30, len(y))
+    options, data = ({}, {"costs": costs}) if objective == "costs" else (
+        {"objective": objective}, {})
+    ahead, explore = module.Run.ahead, module.Run.explore
+
+    def only_for_errors(look):
+        return lambda self, share: (look if self.rows.errors is None else stop)(self, share)
+
+    monkeypatch.setattr(module, "HOPELESS", -1)
+    monkeypatch.setattr(module.Run, "explore", only_for_errors(explore))
+    monkeypatch.setattr(module.Run, "ahead", stop)
+    without = MurTreeClassifier(depth, nodes, time_limit=600, **options).fit(X, y, **data)
+    monkeypatch.setattr(module.Run, "ahead", only_for_errors(ahead))
+    model = MurTreeClassifier(depth, nodes, time_limit=600, **options).fit(X, y, **data)
+    assert model.report_.objective < without.report_.objective
+    assert model.verify(X, y) == pytest.approx(model.report_.objective)
+    if nodes is None:
+        errors = MurTreeClassifier(depth, search=MurTreeSearch(lookahead=4)).fit(X, y)
+        code = errors.predict(X)
+        judged = costs[np.arange(len(y)), code].sum() if data else 1 - np.mean(
+            [(code[y == k] == k).mean() for k in range(2)])
+        assert model.report_.objective <= judged + 1e-12
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_a_fair_tree_begins_with_the_trees_of_the_errors(monkeypatch, n_groups):
+    X, y = table(8, 300, 14)
+    group = (X[:, 0] + X[:, 1]) % n_groups
+    limits = {"max_disparity": 0.05, "time_limit": 600}
+    monkeypatch.setattr(module, "HOPELESS", -1)
+    monkeypatch.setattr(fronts.FairRun, "solve",
+                        lambda self, depth, nodes: (stop(self), self.clock.check()))
+    model = MurTreeClassifier(6, **limits).fit(X, y, protected=group)
+    shares = [model.predict(X)[group == k].mean() for k in range(n_groups)]
+    assert np.ptp(shares) <= 0.05 + 1e-9
+    assert model.report_.objective == np.count_nonzero(model.predict(X) != y) < y.sum() / 2
+
+
+def test_labels_become_fair_at_little_cost():
+    X, y = table(9, 200, 9)
+    group, counts = X[:, 0], MurTreeClassifier(4).fit(X, y)
+    run = fronts.FairRun(MurTreeClassifier(4, max_disparity=0.1).fit(X, y, protected=group),
+                         X, y, None, Clock(), "max_disparity", group)
+    tree = run.with_fair_labels(counts.tree_)
+    assert fronts.disparity_of(tree, X, np.ones(len(y)), group) <= 0.1 + 1e-9
+    assert run.judge(tree) < np.inf
+    fair = run.with_fair_labels(tree)
+    assert fair.to_nested() == tree.to_nested()
 
 
 @pytest.mark.parametrize("weighted", [False, True])

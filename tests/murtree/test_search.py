@@ -351,14 +351,29 @@ def test_departures_from_the_first_choice_never_lose_and_reach_the_optimum():
         problem = prepare(X[:, :9], y, 2)
         solver = build(Solver, problem, 5, 31)
         solver.solve(5, 31)
-        optimum, costs = solver.value(), []
+        optimum, costs, known = solver.value(), [], {}
         for allowed in range(20):
-            cost, nested = solver.discrepancy_tree(5, allowed, Clock())
+            cost, nested = solver.discrepancy_tree(5, allowed, Clock(), known)
+            assert cost == solver.discrepancy_tree(5, allowed, Clock(), {})[0]
             assert cost_of(nested, problem, X[:, :9], y, np.ones(len(y)), 0.0)[0] \
                 == cost + problem.offset
             costs.append(cost)
         assert costs == sorted(costs, reverse=True) and costs[-1] == optimum
-        assert solver.discrepancy_tree(5, 3, Clock(0.0)) is None
+        # a call that the clock ends returns the best tree that is known
+        assert solver.discrepancy_tree(5, 30, Clock(0.0), known)[0] == optimum
+        assert solver.discrepancy_tree(5, 3, Clock(0.0), {})[0] == solver._leaf(
+            np.arange(len(problem.bits)))[0]
+
+
+def test_looking_ahead_goes_on_with_two_levels_when_the_time_is_over():
+    X, y = stairs(1, n_rows=120)
+    problem = prepare(X[:, :9], y, 2)
+
+    def cost(horizon, clock):
+        nested, _, ended = build(Solver, problem, 6, 63).lookahead_tree(6, horizon, clock, 600)
+        return cost_of(nested, problem, X[:, :9], y, np.ones(len(y)), 0.0)[0], ended
+
+    assert cost(4, Clock(0.0)) == (cost(2, Clock())[0], "time_limit")
 
 
 def test_a_tiny_cache_is_only_slower():

@@ -31,6 +31,7 @@ from ..columns import tree_over_columns
 from ..greedy import blas, cart
 from ..options import MurTreeSearch
 from ..preparation import _distinct_columns, grouped_rows, pair_sums, prepare, set_name
+from ..run import Rows, Run
 from ..solver import Solver, warm_up_search
 from . import _front_kernels as kernels
 from ._front_kernels import FIRST, IF_0, IF_1, KEY, NUMBER, ROOT
@@ -341,6 +342,7 @@ class DepthwiseRun:
         for tree in self.constants():
             self.update_incumbent(tree, "one leaf")
         with fit.stops():
+            self.begin()
             with blas().limit(limits=1, user_api="blas"):
                 for depth in range(1, self.depth + 1):
                     self.solve(depth, min(self.nodes, 2 ** depth - 1))
@@ -349,6 +351,9 @@ class DepthwiseRun:
             self.update_incumbent(self.built(self.cart()), "cart")
         fit.counters = self.counters(fit.tree)
         return fit.tree, fit.report()
+
+    def begin(self):
+        """Look for trees of the whole depth before the small ones are searched."""
 
     def cart(self):
         """Grow a CART as deep as any tree fits the node budget; nested tuples."""
@@ -485,6 +490,35 @@ class FairRun(FrontRun):
         if disparity_of(tree, self.columns, self.weight, self.group) > self.limit:
             return np.inf
         return super().judge(tree)
+
+    def begin(self):
+        """Under a time limit begin with trees of few errors, whose labels become fair."""
+        if self.clock.time_limit is not None:
+            weight = None if (self.weight == 1).all() else self.weight.astype(np.float64)
+            Run(self.model, Rows(self.columns, self.y, weight), self.clock, self.search.options,
+                hear=lambda tree: self.fit.offer(self.with_fair_labels(tree), event="errors")
+                ).glance()
+
+    def with_fair_labels(self, tree):
+        """Return a tree with other labels in leaves that cost few errors for much less disparity.
+
+        They change one by one until the disparity is within the limit, or can be no smaller.
+        """
+        leaves, label = np.flatnonzero(tree.feature < 0), tree.label.copy()
+        leaf, counted = tree.apply(self.columns), self.group >= 0
+        inside = np.zeros((len(self.sizes), tree.n_nodes))
+        np.add.at(inside, (self.group[counted], leaf[counted]), self.weight[counted])
+        inside = inside[:, leaves] / self.sizes[:, None]
+        for _ in leaves:
+            shares = inside @ label[leaves]
+            if np.ptp(shares) <= self.limit:
+                break
+            sign = 1 - 2 * label[leaves]
+            lead = sign * (inside[shares.argmax()] - inside[shares.argmin()])
+            errors = sign * (tree.value[leaves, 0] - tree.value[leaves, 1])
+            gain = -lead / np.maximum(errors, 0.5)
+            label[leaves[gain.argmax()]] ^= 1
+        return tree._with(label=label).pruned()
 
     def positive(self, keys):
         """Return the positive predictions in each group that keys stand for."""
