@@ -22,7 +22,7 @@ from odtbook.tables import printable
 from odtlib import __version__
 from odtlib.requirements import needs
 
-KEPT = "finished runs are kept, --resume does the rest"
+KEPT = "; finished runs are kept, --resume does the rest"      # by `odt run`
 
 
 def main(arguments=None):
@@ -43,6 +43,7 @@ def main(arguments=None):
         os.environ["OMP_NUM_THREADS"] = "1"     # of what is loaded later, and of other processes
         threadpoolctl.threadpool_limits(1)
     _let_output_pass()
+    options = None
     try:
         options = _parser().parse_args(arguments)
         status = options.command(options)
@@ -54,7 +55,7 @@ def main(arguments=None):
         if isinstance(error, OSError) and error.filename is None and (     # perhaps of the output
                 unwritten := _written("\n" * isinstance(error, BrokenPipeError))):
             return unwritten
-        status, sentence = _refusal(error)
+        status, sentence = _refusal(error, KEPT if hasattr(options, "resume") else "")
         _complain(sentence)
     return status or _written()
 
@@ -90,12 +91,12 @@ def _complain(sentence):
         print(printable(f"odt: {' '.join(sentence.split())}"), file=sys.stderr, flush=True)
 
 
-def _refusal(error):
+def _refusal(error, kept):
     """Return the exit status and the sentence with which a command ends by an exception."""
     if isinstance(error, KeyboardInterrupt):
-        return 130, f"interrupted; {KEPT}"
+        return 130, f"interrupted{kept}"
     if isinstance(error, MemoryError):
-        return 2, f"the memory of this machine does not suffice; {KEPT}"
+        return 2, f"the memory of this machine does not suffice{kept}"
     if isinstance(error, OSError) and error.strerror:
         return 2, f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, ValueError | RuntimeError | OSError | ModuleNotFoundError) \
@@ -107,7 +108,7 @@ def _refusal(error):
     code = last.tb_frame.f_code
     return 2, (f"{type(error).__name__}{': ' if str(error) else ''}{str(error)[:300]} (in "
                f"{code.co_name}, {code.co_filename}, line {last.tb_lineno}); this is a fault of "
-               f"odt, please report it; {KEPT}")
+               f"odt, please report it{kept}")
 
 
 def _parser():

@@ -67,6 +67,7 @@ class _Kernel:
     def __init__(self):
         need_papermill()
         self.runs = 0
+        self.closed = False
         self.manager = self.client = None
         # compiled queues: a Ctrl-C within a lock of Python's own executor leaves it locked for ever
         self.asked = SimpleQueue()
@@ -120,6 +121,7 @@ class _Kernel:
     def close(self):
         atexit.unregister(self._kill)
         # first the process, so that a cell under way ends and the thread is free again
+        self.closed = True
         self._kill()
         self._ask(self._release)
         self.asked.put(None)
@@ -172,6 +174,8 @@ def _register_engine():
                 client.extra_arguments = ["--log-level=ERROR"]
                 client.start_new_kernel(env=_kernel_environment())
                 warm.manager = client.km
+                if warm.closed:     # meanwhile, by Ctrl-C, which found no kernel to end
+                    warm._kill()
                 client.start_new_kernel_client()
                 warm.client = client.kc
                 client.wait_for_reply(client.kc.execute(END_WITH_RUNNER, silent=True))

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from concurrent.futures import CancelledError
+from queue import SimpleQueue
 
 import pytest
 from experiments.runner_fakes import PARAMETERS, RUN, counting, pure, run_counting
@@ -23,6 +24,7 @@ from odtbook.cli import main
 from odtbook.experiments import notebooks, runner
 from odtbook.experiments.grid import Experiment
 from odtbook.experiments.records import Journal, key, read_csv
+from odtbook.experiments.templates import code_cell
 
 BAD = 'title = "t"\ntemplate = "toy"\n[fixed]\nmode = "bad"\n[grid]\na = [1, 2, 3]\n'
 
@@ -195,6 +197,26 @@ def test_a_time_limit_becomes_a_limit_of_the_cell(toy):
     notebook["cells"][1]["source"] = "import time; time.sleep(60)"
     answer = notebooks.execute_notebook(notebook, {}, timeout=1)
     assert "CellTimeoutError" in answer["error"]
+
+
+def test_ctrl_c_while_a_kernel_starts_runs_no_cell(tmp_path, monkeypatch):
+    notebook = {"cells": [code_cell("ran", f"open({str(tmp_path / 'ran')!r}, 'w').close()")],
+                "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    starting, pressed = threading.Event(), threading.Event()
+
+    def starts():
+        starting.set()
+        pressed.wait()
+        register()
+
+    register = notebooks._register_engine
+    monkeypatch.setattr(notebooks, "_register_engine", starts)
+    kernel = notebooks._Kernel()
+    kernel.asked.put((kernel._run, (notebook, {}, None), SimpleQueue()))
+    starting.wait()
+    threading.Timer(0.2, pressed.set).start()       # the kernel is closed before it is there
+    kernel.close()
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize("dirty", [True, False, None])
