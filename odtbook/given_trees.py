@@ -78,6 +78,8 @@ def given_tree(tree: Any, X: np.ndarray, rows: Any) -> Given:
     ValueError
         If there is neither a tree nor a prediction in it.
     """
+    if isinstance(tree, Given):
+        return tree
     if isinstance(tree, str | os.PathLike):
         tree = _written(tree)
     if isinstance(tree, DecisionTree):
@@ -85,16 +87,17 @@ def given_tree(tree: Any, X: np.ndarray, rows: Any) -> Given:
             return Given("the tree", _of_arrays(tree, 0, _labels_of(tree)))
         return Given("the tree", None, np.asarray(tree.predict(rows)))
     if isinstance(tree, Leaf | Test | dict):
-        return Given("the tree", _of_node(tree))
+        return Given("the tree", node_of(tree))
     if isinstance(tree, list | tuple | np.ndarray) or hasattr(tree, "to_numpy"):
         if np.shape(tree) != (len(X),):
             raise ValueError(f"the predictions have shape {np.shape(tree)} and there are {len(X)} "
                              f"rows; {NO_TREE}.")
         return Given("the predictions", None, np.asarray(tree))
     name = type(tree).__name__
-    if not callable(getattr(tree, "predict", None)) or hasattr(tree, "is_leaf_node"):
+    if not callable(getattr(tree, "predict", None)) or (
+            hasattr(tree, "is_leaf_node") and not hasattr(tree, "fit")):
         try:
-            return Given(name, _of_node(tree))
+            return Given(name, node_of(tree))
         except (AttributeError, TypeError, ValueError):
             raise ValueError(f"a {name} is no tree that the referee can read; {NO_TREE}.") from None
     root, single = _of_estimator(tree, X)
@@ -125,16 +128,18 @@ def _of_estimator(model, X):
                 _of_arrays(inner, 0, _labels_of(inner)))
             return root, False
         if hasattr(inner, "children_left"):
-            values = np.asarray(inner.value)[:, 0, :]
-            labels = (model.classes_[values.argmax(axis=1)] if hasattr(model, "classes_")
-                      else values[:, 0])
+            values = np.asarray(inner.value)
+            if values.ndim == 1:        # pytrees: numbers of classes
+                return _of_arrays(inner, 0, model.classes_[values.astype(int)]), False
+            labels = (model.classes_[values[:, 0].argmax(axis=1)] if hasattr(model, "classes_")
+                      else values[:, 0, 0])
             return _of_arrays(inner, 0, labels), True
         if inner is None and callable(getattr(model, "get_tree", None)):
             inner = model.get_tree()
         if inner is None and getattr(model, "trees_", None):
             inner = model.trees_[0]
         classes = getattr(inner, "classes", None)
-        return _of_node(getattr(inner, "tree", inner), classes), False
+        return node_of(getattr(inner, "tree", inner), classes), False
     except (AttributeError, KeyError, IndexError, TypeError, ValueError):
         return None, False      # its predictions remain
 
@@ -152,7 +157,7 @@ def _of_arrays(tree, node, labels):
                 _of_arrays(tree, tree.children_right[node], labels))
 
 
-def _of_node(node, classes=None):
+def node_of(node, classes=None):
     """Return the tree below a node of a package, an object or a dictionary.
 
     Without a threshold a node tests whether a 0/1 column is 1.  STreeD has the rows of 0 on the
@@ -168,7 +173,7 @@ def _of_node(node, classes=None):
                      if inside.get(key) is not None)
         return Leaf(value if classes is None else classes[value])
     feature = next(inside[key] for key in ("feature", "feat") if inside.get(key) is not None)
-    yes, no = _of_node(yes, classes), _of_node(no, classes)
+    yes, no = node_of(yes, classes), node_of(no, classes)
     if inside.get("threshold") is not None:
         return Test(feature, inside.get("relation", "<="), float(inside["threshold"]), yes, no)
     if inside.get("reference") is not None:
@@ -180,7 +185,7 @@ def _of_node(node, classes=None):
 
 
 def _attributes(node):
-    """Return what a node of pystreed, pycontree or gosdt says, by the names of ``_of_node``."""
+    """Return what a node of pystreed, pycontree or gosdt says, by the names of ``node_of``."""
     if hasattr(node, "get_split_feature"):
         if node.is_leaf_node():
             return {"label": node.get_label()}
@@ -234,7 +239,7 @@ def _written(tree):
     if "format" in read:
         return DecisionTree.from_json(text)
     try:
-        return _of_node(read)
+        return node_of(read)
     except (StopIteration, KeyError, TypeError, ValueError, AttributeError):
         raise ValueError("the JSON is no tree: a node needs a feature, perhaps a threshold, and "
                          "left and right (or true and false), a leaf a label, value or "

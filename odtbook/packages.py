@@ -1,0 +1,340 @@
+"""Put packages through drawn cases, each in a process of its own, and judge what comes back.
+
+The environment variable ``ODT_PACKAGES_PYTHON`` may name another Python, which has the packages
+and what odtlib itself needs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as Hangs
+from importlib import import_module, metadata
+from pathlib import Path
+
+import numpy as np
+
+from odtbook.given_trees import Given, Leaf, given_tree, node_of
+from odtbook.referee import referee
+
+__all__ = ["OUTCOMES", "PACKAGES", "Worker", "asked", "draw", "judge", "kinds", "shortened"]
+COLUMNS, VALUES, SQUARES, LINES = "columns", "thresholds", "squares", "threshold squares"
+OUTCOMES = ("optimal", "beaten", "outside", "open", "crashed", "hangs", "late", "misreported")
+# Kind of case -> the forms that have it.
+KINDS = {"plain": (COLUMNS, VALUES, SQUARES, LINES), "equal rows": (COLUMNS, SQUARES),
+         "one class": (COLUMNS, VALUES), "text labels": (COLUMNS, VALUES),
+         "weights": (COLUMNS, VALUES), "split price": (COLUMNS, VALUES),
+         "leaf size": (COLUMNS, VALUES), "node limit": (COLUMNS, VALUES), "ties": (VALUES, LINES),
+         "last bit": (VALUES, LINES), "tiny values": (VALUES,), "seconds": (VALUES,),
+         "large targets": (SQUARES,), "tiny targets": (SQUARES,)}
+TRIAL = {"X": [[0, 1], [1, 0], [0, 0], [1, 1]] * 5, "y": [0, 1, 0, 1] * 5, "depth": 1,
+         "weight": None, "leaf": 1, "nodes": None}
+ALL = {"weights", "split price", "leaf size", "node limit", "text labels"}
+
+
+def kinds():
+    """Return the pairs of kind and form, in the order in which cases are drawn."""
+    return [(kind, form) for kind, forms in KINDS.items() for form in forms]
+
+
+def draw(number):
+    """Return a case, the same for the same number, as JSON can hold it."""
+    rng = np.random.default_rng([60, number])
+    kind, form = kinds()[number % len(kinds())]
+    shape = int(rng.integers(6, 21)), int(rng.integers(1, 4))
+    X = rng.integers(0, 2 if form in (COLUMNS, SQUARES) else 6, shape)
+    if form in (VALUES, LINES) and kind != "ties":
+        X = X + rng.random(shape)
+    if kind == "equal rows":
+        X = X[rng.integers(0, 3, len(X))]
+    elif kind == "last bit":
+        X = 1.0 + np.floor(X) * 2.0**-52
+    elif kind == "tiny values":
+        X = X * 1e-7
+    elif kind == "seconds":
+        X = 1.7e9 + np.floor(60 * X)
+    y = rng.integers(0, rng.integers(2, 4), len(X))
+    if form in (SQUARES, LINES):
+        y = rng.integers(0, 40, len(X)) / 4.0 * {"large targets": 1e8, "tiny targets": 1e-6}.get(
+            kind, 1.0)
+    elif kind == "one class":
+        y[:] = 1
+    elif kind == "text labels":
+        y = np.array(["no", "yes", "perhaps"])[y]
+    case = {"kind": kind, "form": form, "X": X.tolist(), "y": y.tolist(),
+            "depth": int(rng.integers(1, 3)), "weight": None, "price": 0.0, "leaf": 1,
+            "nodes": None}
+    change = {"weights": ("weight", rng.integers(1, 6, len(X)).tolist()),
+              "split price": ("price", float(rng.choice([0.5, 1.0, 2.0]))),
+              "leaf size": ("leaf", int(rng.integers(2, 5))),
+              "node limit": ("nodes", int(rng.integers(1, 3)))}.get(kind)
+    return case | dict([change] if change else [])
+
+
+def asked(package, case):
+    """Return a case as a package is asked it, or None where it does not claim to solve it."""
+    forms, extras = PACKAGES[package][2:]
+    if case["form"] not in forms or case["kind"] in ALL - extras or (
+            "needs a price" in extras and case["kind"] != "split price"):
+        return None
+    # over 0/1 columns no tree needs a column twice on a path
+    return case | {"depth": len(case["X"][0])} if "no depth" in extras else case
+
+
+def _frame(X):
+    import pandas as pd
+    return pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
+
+
+def _streed(m, case, X, y, limit):
+    options = {"max_depth": case["depth"], "min_leaf_node_size": case["leaf"],
+               "max_num_nodes": case["nodes"], "time_limit": limit}
+    if case["form"] == SQUARES:
+        return m.STreeDRegressor("regression", **options).fit(X, y)
+    price = case["price"] / len(y)
+    task = "cost-complex-accuracy" if price else "accuracy"
+    return m.STreeDClassifier(task, cost_complexity=price, **options).fit(X, y)
+
+
+def _gosdt(m, case, X, y, limit):
+    return m.GOSDTClassifier(case["price"] / len(y), allow_small_reg=True, time_limit=int(limit),
+                             depth_budget=case["depth"] + 1).fit(_frame(X), y)
+
+
+def _treefarms(m, case, X, y, limit):
+    import pandas as pd
+    model = m.TREEFARMS({"regularization": case["price"] / len(y), "allow_small_reg": True,
+                         "depth_budget": case["depth"] + 1, "rashomon_bound_multiplier": 0.0})
+    model.fit(_frame(X), pd.Series(y, name="y"))
+    return model[0].source
+
+
+def _arborenum(m, case, X, y, limit):
+    model = m.ArborEnum()
+    model.fit(_frame(X), y.astype(np.int32), proxy_mode="continuous", lambda_reg=0.0,
+              depth_budget=case["depth"], rashomon_mult=0.0, lookahead_k=case["depth"] - 1,
+              max_number_thresholds_per_feature=None, key_mode="exact")
+    return np.asarray(model.get_predictions(0, _frame(X)))
+
+
+def _odtlearn(m, case, X, y, limit):
+    import pandas as pd
+    model = m.FlowOCT(solver="cbc", depth=case["depth"], time_limit=int(limit))
+    model.fit(_frame(X), pd.Series(y))
+    return np.asarray(model.predict(_frame(X)))
+
+
+def _cart(m, case, X, y, limit):
+    name = "Regressor" if case["form"] in (SQUARES, LINES) else "Classifier"
+    return getattr(m, "DecisionTree" + name)(
+        max_depth=case["depth"], min_samples_leaf=case["leaf"], random_state=0).fit(
+            X, y, case["weight"])
+
+
+def _own(name, **settings):
+    def fit(m, case, X, y, limit):
+        own = {"max_nodes": case["nodes"], "min_samples_leaf": case["leaf"],
+               "split_penalty": case["price"]} if name != "ColumnGenerationClassifier" else {}
+        return getattr(m, name)(case["depth"], time_limit=limit, **own, **settings).fit(
+            X, y, *([] if case["weight"] is None else [case["weight"]]))
+    return fit
+
+
+# Name -> distribution, module, forms, and what it also claims (see KINDS); its fit is in FITS.
+PACKAGES = {
+    "STreeD": ("pystreed", "pystreed", {COLUMNS, SQUARES}, {"split price", "leaf size",
+                                                            "node limit"}),
+    "ConTree": ("pycontree", "pycontree", {VALUES}, set()),
+    "pytrees DL8.5": ("pytrees-rs", "pytrees", {COLUMNS}, {"leaf size"}),
+    "pytrees ConTree": ("pytrees-rs", "pytrees", {VALUES}, {"leaf size"}),
+    "DL8.5": ("pydl8.5", "pydl85", {COLUMNS}, {"leaf size"}),
+    "GOSDT": ("gosdt", "gosdt", {COLUMNS}, {"needs a price", "split price"}),
+    "TreeFARMS": ("treefarms", "treefarms", {COLUMNS}, {"needs a price", "split price"}),
+    "ArborEnum": ("arborenum", "arborenum", {COLUMNS, VALUES}, set()),
+    "odtlearn": ("odtlearn", "odtlearn.flow_oct", {COLUMNS}, set()),
+    "FastSmallTree": ("imodels", "imodels", {COLUMNS},
+                      {"needs a price", "split price", "no depth"}),
+    "CART (greedy)": ("scikit-learn", "sklearn.tree", {COLUMNS, VALUES, SQUARES, LINES},
+                      {"weights", "leaf size", "text labels"}),
+    "our MurTree": ("optimal-decision-trees", "odtlib", {COLUMNS}, ALL),
+    "our MurTree, default": ("optimal-decision-trees", "odtlib", {VALUES}, ALL),
+    "our Continuous": ("optimal-decision-trees", "odtlib", {VALUES}, ALL),
+    "our MurTree regressor": ("optimal-decision-trees", "odtlib", {SQUARES}, set()),
+    "our Continuous regressor": ("optimal-decision-trees", "odtlib", {LINES}, set()),
+    "our column generation": ("optimal-decision-trees", "odtlib", {VALUES}, set()),
+}
+FITS = {
+    "STreeD": _streed,
+    "ConTree": lambda m, case, X, y, limit: m.ConTree(case["depth"], time_limit=limit).fit(X, y),
+    "pytrees DL8.5": lambda m, case, X, y, limit: m.DL85Classifier(
+        max_depth=case["depth"], min_sup=case["leaf"], max_time=limit).fit(X, y),
+    "pytrees ConTree": lambda m, case, X, y, limit: m.ConTreeClassifier(
+        max_depth=case["depth"], min_sup=case["leaf"], max_time=limit).fit(X, y),
+    "DL8.5": lambda m, case, X, y, limit: m.DL85Classifier(
+        max_depth=case["depth"], min_sup=case["leaf"], time_limit=int(limit)).fit(X, y),
+    "FastSmallTree": lambda m, case, X, y, limit: m.FastSmallTreeClassifier(
+        case["price"] / len(y), time_limit=limit).fit(_frame(X), y),
+    "GOSDT": _gosdt, "TreeFARMS": _treefarms, "ArborEnum": _arborenum, "odtlearn": _odtlearn,
+    "CART (greedy)": _cart,
+    "our MurTree": _own("MurTreeClassifier", binarizer=None),
+    "our MurTree, default": _own("MurTreeClassifier"),
+    "our Continuous": _own("ContinuousTreeClassifier"),
+    "our MurTree regressor": _own("MurTreeRegressor", binarizer=None),
+    "our Continuous regressor": _own("ContinuousTreeRegressor"),
+    "our column generation": _own("ColumnGenerationClassifier"),
+}
+
+
+class Worker:
+    """A package in a process of its own, started again after a crash or a hang.
+
+    ``missing`` says why it cannot be used here, ``version`` which one it is.  ``command`` is for
+    tests: what is run in its place.
+    """
+
+    def __init__(self, package, time_limit, hang, command=None):
+        self.hang, self.process = hang, None
+        python = os.environ.get("ODT_PACKAGES_PYTHON", sys.executable)
+        self.command = command or [python, "-m", "odtbook.packages", package, str(time_limit)]
+        self.pool = ThreadPoolExecutor(1)
+        hello = self._start()
+        self.missing = hello.get("missing", hello.get("error", ""))
+        self.version = hello.get("version", "")
+
+    def _start(self):
+        root = str(Path(__file__).resolve().parents[1])
+        paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
+        self.process = subprocess.Popen(
+            self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            stderr=subprocess.DEVNULL, encoding="utf-8",
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)})
+        return self._answer(300.0)
+
+    def _answer(self, seconds):
+        reading = self.pool.submit(self.process.stdout.readline)
+        try:
+            line, outcome = reading.result(seconds), "crashed"
+        except Hangs:
+            line, outcome = "", "hangs"
+        try:
+            return json.loads(line)
+        except ValueError:
+            code = self.close()
+            return {"outcome": outcome, "error": "no answer" if outcome == "hangs" else
+                    f"the process ended with status {code}"}
+
+    def ask(self, case):
+        """Return what the package answers to a case, a dictionary."""
+        if self.process is None:
+            self._start()
+        if self.process is not None:
+            try:
+                self.process.stdin.write(json.dumps(case) + "\n")
+                self.process.stdin.flush()
+                return self._answer(self.hang)
+            except OSError:
+                self.close()
+        return {"outcome": "crashed", "error": "the process ended before the case"}
+
+    def close(self):
+        """End the process and return its status."""
+        if self.process is None:
+            return None
+        time.sleep(0.05)        # for one that ends by itself to say how
+        if self.process.poll() is None:
+            self.process.kill()
+        code, self.process = self.process.wait(), None
+        return code
+
+
+def judge(case, answer, time_limit):
+    """Return the outcome of a case, whether the report is wrong, and a sentence."""
+    if "error" in answer:
+        return answer.get("outcome", "crashed"), False, answer["error"]
+    said = None if answer["said"] is None else np.array(answer["said"])
+    given = Given("package", None if answer["root"] is None else node_of(answer["root"]), said,
+                  answer["loss"], answer["single"], answer["fault"])
+    try:
+        verdict = referee(given, np.array(case["X"], float), np.array(case["y"]),
+                          max_depth=case["depth"], max_nodes=case["nodes"],
+                          min_samples_leaf=case["leaf"], split_penalty=case["price"],
+                          sample_weight=case["weight"], objective="squared_error"
+                          if case["form"] in (SQUARES, LINES) else "errors")
+    except ValueError as error:     # what it predicts is nothing that can be judged
+        return "outside", False, str(error)
+    notes = [note for note in verdict.notes if "cannot be read" not in note]
+    late = verdict.status == "optimal" and answer["seconds"] > time_limit + 1.0
+    return "late" if late else verdict.status, bool(notes), str(verdict)
+
+
+def shortened(case, fails):
+    """Return a case with as few rows, then columns, as still fail when one at a time goes."""
+    for part in ("rows", "columns"):
+        number = len(case["y"]) if part == "rows" else len(case["X"][0])
+        for k in reversed(range(number)):
+            if part == "rows" and len(case["y"]) > 2:
+                less = case | {name: None if case[name] is None else
+                               case[name][:k] + case[name][k + 1:] for name in
+                               ("X", "y", "weight")}
+            elif part == "columns" and len(case["X"][0]) > 1:
+                less = case | {"X": [row[:k] + row[k + 1:] for row in case["X"]]}
+            else:
+                break
+            case = less if fails(less) else case
+    return case
+
+
+def _nested(node):
+    """Return a tree as nested dictionaries."""
+    plain = lambda value: value.item() if isinstance(value, np.generic) else value  # noqa: E731
+    if isinstance(node, Leaf):
+        return {"label": plain(node.value)}
+    return {"feature": plain(node.feature), "relation": node.relation,
+            "threshold": float(node.threshold), "left": _nested(node.yes),
+            "right": _nested(node.no)}
+
+
+def main(package, time_limit):
+    """Answer case after case from the standard input; the first line says which version it is."""
+    cases = os.fdopen(os.dup(0), encoding="utf-8")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    # What a package prints is no answer, and no process of its own reads the cases.
+    os.dup2(2, 1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+
+    def say(answer):
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+    distribution, module, *_ = PACKAGES[package]
+    try:
+        module = import_module(module)
+        version = (module.__version__ if package.startswith("our ")
+                   else metadata.version(distribution))
+        trial = TRIAL | {"price": 0.5 * ("needs a price" in PACKAGES[package][3]),
+                         "form": min(PACKAGES[package][2])}
+        FITS[package](module, trial, np.array(trial["X"]), np.array(trial["y"]), time_limit)
+    except Exception as error:      # not installed, or not able to fit at all
+        return say({"missing": f"{type(error).__name__}: {error}"[:300]})
+    say({"version": version})
+    for line in cases:
+        case = json.loads(line)
+        X, y = np.array(case["X"]), np.array(case["y"])
+        begun = time.perf_counter()
+        try:
+            model = FITS[package](module, case, X, y, time_limit)
+            seconds = time.perf_counter() - begun
+            given = given_tree(model, X.astype(float), X)
+            say({"root": None if given.root is None else _nested(given.root), "seconds": seconds,
+                 "said": None if given.said is None else given.said.tolist(), "loss": given.loss,
+                 "single": given.single, "fault": given.fault})
+        except Exception as error:      # whatever a package raises is its answer
+            say({"error": f"{type(error).__name__}: {error}"[:300]})
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], float(sys.argv[2]))
