@@ -146,6 +146,18 @@ def test_the_tree_of_each_package(name):
     assert turned.status == "beaten" and (turned.objective, turned.better_objective) == (6, 2)
 
 
+def test_fitted_estimators_of_dl85_and_pytrees_are_no_nodes():
+    """pydl8.5's has a method of a node, and pytrees has one number of a class for each node."""
+    dl85 = packages(0, 1)["DL8.5"]
+    dl85.fit, dl85.is_leaf_node = (lambda X, y: None), (lambda tree: False)
+    pytrees = node(predict=says(0, 1), classes_=np.array([0, 1]), tree_=node(
+        children_left=[1, -1, -1], children_right=[2, -1, -1], feature=[0, -1, -1],
+        threshold=[0.5, np.nan, np.nan], value=np.array([-1, 0, 1])))
+    for model in (dl85, pytrees):
+        verdict = referee(model, VOTES, MAJORITY, min_samples_leaf=2)
+        assert (verdict.status, verdict.objective, verdict.notes) == ("optimal", 2, ())
+
+
 @pytest.mark.parametrize("name", ["STreeD", "DL8.5", "GOSDT", "ConTree"])
 def test_what_a_package_says_of_itself_is_compared_with_its_tree(name):
     model = packages(0, 1)[name]
