@@ -212,7 +212,7 @@ class Worker:
             self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             stderr=subprocess.DEVNULL, encoding="utf-8",
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)})
-        return self._answer(300.0)
+        return self._answer(600.0)       # a package may compile first, for minutes
 
     def _answer(self, seconds):
         reading = self.pool.submit(self.process.stdout.readline)
