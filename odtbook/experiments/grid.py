@@ -19,8 +19,9 @@ from .records import key, read_csv, renamed
 from .templates import Template
 
 MOST_RUNS = 100_000     # of a grid
-SCHEMA = {"title": str, "template": str, "notes": (str, None), "fixed": ({str: ANY}, None),
-          "grid": ([{str: ANY}], {str: ANY}, None), "quick": ({str: ANY}, None)}
+SCHEMA = {"title": str, "template": str, "notes": (str, None), "seconds": (int, None),
+          "fixed": ({str: ANY}, None), "grid": ([{str: ANY}], {str: ANY}, None),
+          "quick": ({str: ANY}, None)}
 
 
 class Experiment:
@@ -31,6 +32,8 @@ class Experiment:
         title = "What the experiment asks"
         template = "murtree"           # a template of the book, or a notebook beside this file
         notes = "three hours, idle"    # for whoever runs it
+        seconds = 1800                 # a run fails after so many (default: 300, and three times
+                                       # its time_limit, which is too few for a run of many fits)
 
         [fixed]                        # the same for every run
         time_limit = 60.0
@@ -73,8 +76,8 @@ class Experiment:
             check(text, SCHEMA, "")
         except ValueError as error:
             raise ValueError(f"{self.place.grid.name} must hold title and template, and may hold "
-                             f"notes, [fixed], [grid] and [quick]: {error}.") from None
-        self.title = text["title"]
+                             f"notes, seconds, [fixed], [grid] and [quick]: {error}.") from None
+        self.title, self.seconds = text["title"], text.get("seconds")
         self.template = Template(text["template"], beside=self.place.grid.parent)
         fixed, grid = text.get("fixed", {}), text.get("grid", {})
         grids = grid if isinstance(grid, list) else [grid]

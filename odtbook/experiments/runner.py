@@ -183,7 +183,8 @@ def _run_all(experiment, executor, points, journal, parallel, dask, jobs):
     from tqdm import tqdm
     state = code_state()
     watched = None if dask or jobs == 1 else os.getpid()
-    tasks = (delayed(_work)(executor, experiment.template.notebook, point, name, watched)
+    tasks = (delayed(_work)(executor, experiment.template.notebook, point, experiment.seconds, name,
+                            watched)
              for name, point in points.items())
     for answer, name in tqdm(_answers(parallel, tasks, dask), total=len(points),
                              desc=experiment.name, unit="run", disable=not points, smoothing=0.1):
@@ -262,14 +263,15 @@ def _workers(jobs, dask):
         yield Parallel(n_jobs=jobs, **options)
 
 
-def _work(executor, notebook, point, name, runner):
+def _work(executor, notebook, point, seconds, name, runner):
     """Do one run, in whatever process or cluster it lands."""
     if runner not in (None, os.getpid()):
         end_with(runner)                  # and then the kernel with this process
     # a solver that overruns its limit by far is stuck: the run fails instead of the experiment
     limit = point.get("time_limit")
-    known = isinstance(limit, int | float) and limit < LONGEST_SECONDS
-    return executor(notebook, point, math.ceil(3 * limit + 300) if known else None), name
+    if seconds is None and isinstance(limit, int | float) and limit < LONGEST_SECONDS:
+        seconds = math.ceil(3 * limit + 300)
+    return executor(notebook, point, seconds), name
 
 
 def _cluster(address):

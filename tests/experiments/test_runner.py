@@ -193,6 +193,9 @@ def test_a_time_limit_becomes_a_limit_of_the_cell(toy):
     (record,) = experiments.run_experiment(path, executor=limit, say=lambda line: None)
     assert record["measures"] == {"timeout": 302}
     assert isinstance(record["measures"]["timeout"], int)
+    path.write_text("seconds = 7\n" + grid)         # of a run of many fits
+    (record,) = experiments.run_experiment(path, executor=limit, say=lambda line: None)
+    assert record["measures"] == {"timeout": 7}
     notebook = json.loads((path.parent / "toy.ipynb").read_text())
     notebook["cells"][1]["source"] = "import time; time.sleep(60)"
     answer = notebooks.execute_notebook(notebook, {}, timeout=1)
