@@ -636,14 +636,14 @@ class Solver:
         ends returns what it has improved.  Return cost and tree.
         """
         def best(rows, depth, allowed):
-            """Return cost and (column, children), [the root of an optimal tree] or a leaf."""
+            """Return cost and (column, children), (root of an optimal tree,) or a leaf."""
             name = *self._key(rows).tolist(), depth
             done, incumbent = known.get(name) or (-1, self._leaf(rows))
             if done >= allowed or clock.expired:
                 return incumbent
             if depth <= 3:
                 if self.solve(depth, 2 ** depth - 1, rows=rows, clock=clock):
-                    known[name] = np.inf, (self.value(), [self.root()])
+                    known[name] = np.inf, (self.value(), (self.root(),))
                 return known.get(name, (-1, incumbent))[1]
             self.solve(2, 3, rows=rows)
             n_active = int(self.state[0, S.N_ACTIVE])
@@ -661,10 +661,10 @@ class Solver:
             return incumbent
 
         def built(nested, rows, depth):
-            if isinstance(nested, list):
-                return self._tree(rows, depth, nested[0], Clock(), None)
             if not isinstance(nested, tuple):
                 return nested
+            if len(nested) == 1:
+                return self._tree(rows, depth, *nested, Clock(), None)
             column, *children = nested
             return column, *map(built, children, self.problem.parts(rows, column),
                                 (depth - 1, depth - 1))
