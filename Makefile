@@ -19,10 +19,10 @@ TESTERS ?= 3
 PARALLEL := --dist loadscope --no-loadscope-reorder --max-worker-restart 0
 
 # What each stage is said to take, on two cores.
-TESTS_TAKE := seven to eleven minutes
+TESTS_TAKE := half an hour on two cores
 NOTEBOOKS_TAKE := six to eight minutes
 BOOK_TAKES := six to nine minutes from nothing, else as long as what changed
-PAGES_TAKE := five to eight minutes
+PAGES_TAKE := eight to eleven minutes
 COMPILING_TAKES := one to three minutes, once
 INSTALLING_TAKES := one to three minutes, once
 

@@ -192,7 +192,7 @@ def test_what_it_cannot_take_gets_a_sentence(show, tmp_path, text, says):
 
 def test_a_long_search_can_be_stopped_and_says_so(show, tmp_path):
     rng = np.random.default_rng(4)
-    rows = rng.integers(0, 2, (3000, 81))
+    rows = rng.integers(0, 2, (12_000, 81))      # of a minute or more
     text = "\n".join(",".join(map(str, row)) for row in [[f"c{j}" for j in range(81)], *rows])
     page = show("own-table")
     (tmp_path / "long.csv").write_text(text, encoding="utf-8")
