@@ -19,7 +19,7 @@ TESTERS ?= 3
 PARALLEL := --dist loadscope --no-loadscope-reorder --max-worker-restart 0
 
 # What each stage is said to take, on two cores.
-TESTS_TAKE := half an hour on two cores
+TESTS_TAKE := half an hour
 NOTEBOOKS_TAKE := six to eight minutes
 BOOK_TAKES := six to nine minutes from nothing, else as long as what changed
 PAGES_TAKE := eight to eleven minutes

@@ -9,23 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-_QUESTIONS = []
 
-
-def questions(seed: int) -> list[tuple[int, str, str]]:
-    """Return the questions of an examination, each as points, text and solution in Markdown."""
-    random = np.random.default_rng(seed)
-    return [(points, *ask(random)) for points, ask in _QUESTIONS]
-
-
-def _worth(points):
-    def register(ask):
-        _QUESTIONS.append((points, ask))
-        return ask
-    return register
-
-
-@_worth(3)
 def _gini(random):
     a, b, c, d = (int(n) for n in random.integers(1, 9, 4))
 
@@ -40,7 +24,6 @@ def _gini(random):
             f"{sides[1] / rows}. The gain is {gain}, or {float(gain):.3f}.")
 
 
-@_worth(3)
 def _reduced_cost(random):
     (p, q), (u, v) = random.integers(1, 8, 2) / 4, random.integers(1, 7, 2)
     gain = ceil(p * u + q * v) + int(random.integers(-1, 2))
@@ -52,7 +35,6 @@ def _reduced_cost(random):
             + ("It enters." if left > 0 else "It does not enter."))
 
 
-@_worth(3)
 def _paths(random):
     root, other, depth = (int(n) for n in random.integers([5, 2, 3], [12, 5, 5]))
     return (f"The root of a tree of depth {depth} has {root} candidate splits, every other "
@@ -62,7 +44,6 @@ def _paths(random):
             f"{root} x {other}^{2**depth - 2} = {root * other**(2**depth - 2):,} choices.")
 
 
-@_worth(3)
 def _binoct(random):
     p, thresholds, classes, d = (int(n) for n in random.integers([4, 5, 2, 2], [20, 60, 5, 5]))
     bits, inner, leaves = ceil(log2(thresholds)), 2**d - 1, 2**d
@@ -72,7 +53,6 @@ def _binoct(random):
             f"{inner * (p + bits) + leaves * classes}.")
 
 
-@_worth(2)
 def _bounds(random):
     found = int(random.integers(20, 60))
     bound = found + random.integers(1, 12) + random.integers(1, 9) / 10
@@ -81,7 +61,6 @@ def _bounds(random):
             f"Between {found} and {int(bound)}, since the bound can be rounded down.")
 
 
-@_worth(3)
 def _similar(random):
     errors, lost, new = (int(n) for n in random.integers([8, 1, 1], [20, 7, 7]))
     return (f"The best tree of depth three makes {errors} errors on a set of rows. Another set "
@@ -98,7 +77,6 @@ def fewest_errors(rows, label, depth: int) -> int:
                              for v in (0, 1)) for x in rows.T if depth])
 
 
-@_worth(5)
 def _eight_rows(random):
     rows = random.permuted([[0] * 3] * 4 + [[1] * 3] * 4, axis=0)
     label = random.permuted([0, 0, 0, 0, 1, 1, 1, 1])
@@ -111,7 +89,6 @@ def _eight_rows(random):
             f"x2 and x3 reach {', '.join(map(str, roots))}.")
 
 
-@_worth(4)
 def _penalties(random):
     errors, hull = np.cumsum(random.integers(1, 9, 4))[::-1].tolist(), [0]
     while (n := hull[-1]) < 3:
@@ -123,7 +100,6 @@ def _penalties(random):
             "budget change?", f"At {', '.join(changes)}.")
 
 
-@_worth(3)
 def _project(random):
     mean = random.choice(np.arange(1, 10), 4, replace=False).tolist()
     near = [m if m in sorted(mean)[2:] else 0 for m in mean]
@@ -133,7 +109,6 @@ def _project(random):
             "does the rule raise its cost?", f"{near}. The cost rises by 5 x {far} = {5 * far}.")
 
 
-@_worth(4)
 def _interval(random):
     ahead = random.integers(-2, 6, 5)
     spread = float(ahead.std(ddof=1))
@@ -144,6 +119,19 @@ def _interval(random):
             f"The mean is {ahead.mean():.2f}, the standard deviation {spread:.2f}. The usual "
             f"interval is plus or minus {usual:.2f}, the corrected one, with 1/5 + 1/4 in place "
             f"of 1/5, plus or minus {right:.2f}.")
+
+
+# Points, and what asks for them.
+QUESTIONS = (
+    (3, _gini), (3, _reduced_cost), (3, _paths), (3, _binoct), (2, _bounds), (3, _similar), (5,
+    _eight_rows), (4, _penalties), (3, _project), (4, _interval),
+)
+
+
+def questions(seed: int) -> list[tuple[int, str, str]]:
+    """Return the questions of an examination, each as points, text and solution in Markdown."""
+    random = np.random.default_rng(seed)
+    return [(points, *ask(random)) for points, ask in QUESTIONS]
 
 
 def add_parser(commands) -> None:
