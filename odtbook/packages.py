@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from odtbook.given_trees import Given, Leaf, given_tree, node_of
+from odtbook.lifetime import end_with
 from odtbook.referee import referee
 
 __all__ = ["OUTCOMES", "PACKAGES", "Worker", "asked", "draw", "judge", "kinds", "shortened"]
@@ -300,6 +301,7 @@ def _nested(node):
 
 def main(package, time_limit):
     """Answer case after case from the standard input; the first line says which version it is."""
+    end_with(os.getppid())
     cases = os.fdopen(os.dup(0), encoding="utf-8")
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     # What a package prints is no answer, and no process of its own reads the cases.
