@@ -21,7 +21,7 @@ from odtlib.continuous._sweep import (
     bucket_table,
     two_class_table,
 )
-from odtlib.fit import Pace
+from odtlib.fit import MOST_WORK, Pace
 from odtlib.heuristics.subtrees import TURN
 from odtlib.report import TimeUp
 from odtlib.solver_threads import Flag, in_threads
@@ -30,7 +30,8 @@ from odtlib.tree import LEAF, DecisionTree, midpoint
 NARROW_ROWS = 32_767      # 16-bit counters and ranks hold this many rows
 NARROW_CLASSES = 1 << (16 - CLASS_SHIFT)      # and 16-bit codes this many classes
 SHORT = 20_000_000        # row visits of a search that is too short to want a start: some 30 ms
-PATIENCE = 10             # a start takes at most a tenth of the time of the search
+# and for each value of the table, since CART takes as long as some 200: a tenth of the search
+VISITS_FOR_START = 2_000
 MAX_INTERVALS = 1024           # open intervals kept per feature of a depth-two problem
 MAX_KEPT = 1024           # evaluated thresholds whose bounds per feature are inherited
 CACHE_BYTES = 1 << 26     # what the subset cache may take
@@ -291,8 +292,8 @@ def run_search(search, fit, n_jobs=1, start=None, watch=lambda *event: None, sta
     """Run a search to its end or to a limit, on ``n_jobs`` threads that share the root features.
 
     The tree that it has found is None where it is that of ``start``.
-    ``start()`` returns the cost of a known tree, in about ``start_seconds``.  It is called once
-    the search has taken ``PATIENCE`` times as long and is not ``SHORT``, or when the limit is
+    ``start()`` returns the cost of a known tree, in about ``start_seconds``.  It is called after a
+    number of row visits, so that no tree depends on the speed of the computer, or when the limit is
     near.  ``watch(event, cost, bound)`` is called after every incumbent and after every closed
     root feature.  Once ``TURN`` of the time limit is over, ``improve(nodes, closed)`` gets the
     nodes of the best tree, None where it is the start, and the number of features of the root that
@@ -332,8 +333,8 @@ class _Shared:
     def __init__(self, search, clock, start, start_seconds, watch, improve=None):
         self.searches, self.closed = [search], 0
         self.clock, self.start, self.watch = clock, start, watch
-        self.improve = improve
-        self.begun, self.start_seconds = clock.elapsed, start_seconds
+        self.improve, self.start_seconds = improve, start_seconds
+        self.start_work = max(SHORT, VISITS_FOR_START * search.arrays["order"][0].size)
         self.best, self.tree = search.best, None
         self.lock, self.stop, self.timed_out = threading.Lock(), Flag(), False
 
@@ -347,10 +348,10 @@ class _Shared:
         lower = np.max([search.arrays["lower"][0] for search in self.searches], axis=0)
         return min(self.best, int(lower[self.searches[0].candidates].min(initial=self.best)))
 
-    def start_is_due(self):
+    def start_is_due(self, done):
         """Tell whether the starting tree is cheap beside the search, or the time nearly over."""
-        return (self.clock.elapsed - self.begun >= PATIENCE * self.start_seconds
-                or self.clock.remaining <= 2 * self.start_seconds)
+        return done >= self.start_work or (
+            done > SHORT and self.clock.remaining <= 2 * self.start_seconds)
 
     def adopt(self, cost, event):
         """Take over the cost of a tree that was found elsewhere."""
@@ -371,13 +372,18 @@ class _Shared:
         """Search, and take root features off the queue, until it is empty or a limit is reached."""
         pace = Pace()
         while not self.stop.is_set():
-            outcome = pace.slice(search.advance, lambda outcome: outcome != k.RUNNING)
+            done = int(search.state[k.WORK])
+            ahead = self.start_work - done if self.start is not None else 0
+            most = ahead if ahead > 0 else int(MOST_WORK)      # a slice ends where the start is due
+            outcome = pace.slice(
+                lambda work, most=most: search.advance(min(work, most)),
+                lambda outcome, most=most: outcome != k.RUNNING or pace.work > most)
             with self.lock:
                 if search.best < self.best:
                     self.best, self.tree = search.best, search.arrays["trees"][0].copy()
                     self.watch("improved", self.best, self.bound())
-                elif (outcome != k.DONE and self.start is not None and search.state[k.WORK] > SHORT
-                      and self.start_is_due() and not self.clock.expired):
+                if (outcome != k.DONE and self.start is not None
+                        and self.start_is_due(search.state[k.WORK]) and not self.clock.expired):
                     start, self.start = self.start, None
                     self.adopt(start(), "start")
                 search.frame[k.BEST] = self.best

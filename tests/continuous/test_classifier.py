@@ -18,6 +18,7 @@ from odtlib._tree_kernels import apply
 from odtlib.continuous import _columns, _kernels, solver
 from odtlib.continuous import classifier as module
 from odtlib.heuristics._kernels import search
+from odtlib.heuristics.start import starting_tree
 from odtlib.report import Clock, TimeUp
 from odtlib.tolerance import PROOF, ROUNDING
 
@@ -561,14 +562,33 @@ def test_a_cut_depth_two_solve_is_used(monkeypatch):
     assert cost.of(tree.predict_codes(X) != y, tree) == run.cost < min(np.bincount(y))
 
 
-def test_slices_do_not_change_the_search(monkeypatch):
+@pytest.mark.parametrize("start", [None, "cart"])
+def test_neither_slices_nor_a_slow_computer_change_the_search(monkeypatch, start):
+    """Also where a gap makes the tree depend on when that of CART is known."""
     random = np.random.default_rng(900)
-    X, y = random.normal(size=(60, 4)).round(1), random.integers(0, 3, 60)
-    whole = ContinuousTreeClassifier(4, start=None).fit(X, y)
-    in_small_slices(monkeypatch)
-    cut = ContinuousTreeClassifier(4, start=None).fit(X, y)
-    assert cut.tree_ == whole.tree_
-    assert cut.report_.counters == whole.report_.counters
+    monkeypatch.setattr(solver, "SHORT", 30)
+    monkeypatch.setattr(solver, "VISITS_FOR_START", 0)
+    grown = []
+    monkeypatch.setattr(module, "starting_tree", lambda *given: grown.append(
+        starting_tree(*given)) or grown[-1])
+    for _ in range(10):
+        X, y = random.normal(size=(60, 4)).round(1), random.integers(0, 3, 60)
+        reports, trees = [], []
+        for slow in (False, True):
+            with monkeypatch.context() as patch:
+                if slow:
+                    in_small_slices(patch)
+                    elapsed = module.Clock.elapsed.fget
+                    patch.setattr(module.Clock, "elapsed",
+                                  property(lambda clock, of=elapsed: 1e4 * of(clock)))
+                model = ContinuousTreeClassifier(
+                    3, max_gap=0.1, start=start, random_state=0).fit(X, y)
+            reports.append(model.report_)
+            trees.append(model.tree_)
+        assert trees[0] == trees[1]
+        assert reports[0].counters == reports[1].counters
+        assert reports[0].lower_bound == reports[1].lower_bound
+    assert len(grown) == (0 if start is None else 20)
 
 
 # ------------------------------------------------------------------ what all estimators promise
