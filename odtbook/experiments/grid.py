@@ -78,6 +78,9 @@ class Experiment:
             raise ValueError(f"{self.place.grid.name} must hold title and template, and may hold "
                              f"notes, seconds, [fixed], [grid] and [quick]: {error}.") from None
         self.title, self.seconds = text["title"], text.get("seconds")
+        if self.seconds is not None and self.seconds < 1:
+            raise ValueError(f"{self.place.grid.name}: no run ends within {self.seconds} seconds; "
+                             f"give 1 or more, or leave seconds out.")
         self.template = Template(text["template"], beside=self.place.grid.parent)
         fixed, grid = text.get("fixed", {}), text.get("grid", {})
         grids = grid if isinstance(grid, list) else [grid]

@@ -138,6 +138,7 @@ def test_a_parameter_that_is_a_list_takes_lists(toy):
 @pytest.mark.parametrize(("grid", "says"), [
     ("title = ", "not valid TOML"),
     ('title = "t"', "must hold title and template"),
+    ('title = "t"\ntemplate = "murtree"\nseconds = 0', "within 0 seconds; give 1 or more"),
     ('title = "t"\ntemplate = "toy"\nsplits = 3', "it holds 'splits', which is none of"),
     ('title = "t"\ntemplate = "toy"\n[grid]\nc = [1]', "no parameter 'c'"),
     ('title = "t"\ntemplate = "toy"\n[quick]\na = ["x"]', "a = 'x' is str"),
