@@ -7,8 +7,11 @@ from odtlib._numba.compiler import njit
 def apply(X, feature, threshold, child, missing_left, leaf):
     """Write into ``leaf`` the index of the leaf that each row of ``X`` reaches.
 
-    Node ``i`` has the children ``child[2 * i]`` and ``child[2 * i + 1]``, which hardly makes a
-    processor guess.  ``missing_left`` tells where NaN goes.
+    ``X`` is (n_rows, n_features), numbers of any type, and ``leaf`` (n_rows,) int64.  By node:
+    ``feature``, (n_nodes,) int, is the column that it tests (negative at a leaf); values up to
+    ``threshold``, (n_nodes,) float64, go left; ``missing_left``, (n_nodes,) bool, tells where NaN
+    goes.  Node ``i`` has the children ``child[2 * i]`` and ``child[2 * i + 1]``, (2 * n_nodes,)
+    int, which hardly makes a processor guess.
     """
     for row in range(X.shape[0]):
         node = 0

@@ -435,7 +435,13 @@ Node = namedtuple("Node", "rows all_rows sums order hint free below table proved
 
 @njit(**OPTIONS)
 def leaf(sums, k, rule):
-    """Return what a leaf of the amounts in a column costs, and whether it has too few rows."""
+    """Return what a leaf of the amounts in a column costs, and whether it has too few rows.
+
+    ``sums``, (n_amounts, n_columns) float64, are sums of the amounts of :class:`Data`; ``k`` (int)
+    is the column.  ``rule`` is that of :class:`Data`: whether leaves have a squared error (else
+    classes), how many amounts its cost comes from, the least rows of a leaf, and what rounding may
+    take off.
+    """
     squares, n_sums, least, slop = rule
     total = largest_weight = 0.0
     if squares:
@@ -450,7 +456,15 @@ def leaf(sums, k, rule):
 
 @njit(**OPTIONS)
 def open_line(rows, all_rows, rule, price, sums, free):
-    """Write what is on both sides of all splits of some rows; return what a leaf costs."""
+    """Write what is on both sides of all splits of some rows; return what a leaf of all costs.
+
+    ``rows``, (n_words,) uint64, are the rows as bits, 64 in a word; ``all_rows`` is that of
+    :class:`Node`, ``rule`` that of ``leaf``, and ``price`` (float) what a split costs in units.
+    ``sums``, (2, n_amounts, n_splits) float64, comes in as zeros and receives the amounts of each
+    side; ``free``, (2, n_splits, n_sizes + 1) float64, receives the cost of each side as a leaf
+    and, from place 1 on, that or the price of a split if it is less (NO_SPLIT where it has too few
+    rows).
+    """
     x, amounts, bits = all_rows[:3]
     n_words, n_splits = bits.shape
     for word in range(n_words):
@@ -480,7 +494,13 @@ def open_line(rows, all_rows, rule, price, sums, free):
 
 @njit(**OPTIONS)
 def find(rows, depth, lines, sets, slots):
-    """Return the slot of the line about some rows with a depth left, or that where it belongs."""
+    """Return the slot of the line about some rows with a depth left, or that where it belongs.
+
+    ``rows``, (n_words,) uint64, are the rows as bits, ``depth`` (int) is that of their trees.
+    Lines are (n_lines, longest path + 2) int32 in ``lines`` (tests, depth, reason), and their rows
+    (n_lines, n_words) uint64 in ``sets``.  ``slots`` is a hash table of lines: (power of two,)
+    int64, -1 where free.
+    """
     mixed = np.uint64(depth)
     for word in rows:
         mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
@@ -499,14 +519,23 @@ def find(rows, depth, lines, sets, slots):
 
 @njit(**OPTIONS)
 def enter(first, stop, lines, sets, slots):
-    """Let these lines be found, the last ones about their rows."""
+    """Let the lines ``first`` to ``stop`` - 1 be found, the last ones about their rows.
+
+    ``lines``, ``sets`` and ``slots``, which is written, are those of ``find``.
+    """
     for line in range(first, stop):
         slots[find(sets[line], lines[line, -2], lines, sets, slots)] = line
 
 
 @njit(**INNER)
 def enough(k, one, zero, parts, price, wanted):
-    """Tell whether bounds on both sides of a split prove what is wanted of all sizes."""
+    """Tell whether bounds on both sides of a split prove what is wanted of all sizes.
+
+    ``k`` (int) is the split.  Of ``one`` and ``zero``, (2, n_splits, n_sizes + 1) float64 bounds by
+    side, split and size, side 1 of the first and side 0 of the second count.  ``parts``, (n, 3)
+    int64, has all pairs of sizes: the position of that of the tree in ``wanted``, (n_sizes,)
+    float64, and those of side 0 and side 1.  ``price`` (float) is the penalty in units.
+    """
     for i in range(len(parts)):
         n, a, b = parts[i, 0], parts[i, 1], parts[i, 2]
         if price + zero[0, k, a] + one[1, k, b] < wanted[n]:
@@ -516,7 +545,13 @@ def enough(k, one, zero, parts, price, wanted):
 
 @njit(**OPTIONS)
 def settle(k, side, line, bound, position, similar, node):
-    """Let a line bound its side, and all sides of later splits that it bounds better."""
+    """Let a line bound its side, and all sides of later splits that it bounds better.
+
+    ``line`` (int) is about ``side`` (0 or 1) of split ``k`` (int) and proves ``bound``, (n_sizes,)
+    float64, by the number of feature nodes.  ``node``, a :class:`Node`, is updated.  Only with
+    ``similar`` (bool), where any leaf is allowed, does it bound sides of others: those from
+    ``position`` (int) on in the order of the node.
+    """
     node.proved[side, k], node.table[k, side] = True, line
     for n in range(len(bound)):
         node.below[side, k, n + 1] = max(bound[n], node.free[side, k, n + 1])
@@ -550,8 +585,15 @@ def next_side(position, depth, test, similar, parts, price, wanted, node, n_line
               sets, slots):
     """Return the next side to prove, whether the search has said it, and the number of lines.
 
-    A side that is counted and that the search has bounded becomes a line here, but for its path;
-    ``test`` is where its last test belongs.  What is wanted is lowered to what both sides prove.
+    As ``(position, side, trusted, n_lines)``: the split is ``node.order[position]``, and all are
+    proved where ``position`` is at its end.  Comes in with where to go on (``position``), and goes
+    through the splits of ``node``, a :class:`Node` with ``depth`` levels left; ``parts``, ``price``
+    and ``wanted`` are those of ``enough``, ``similar`` is that of ``settle``.  What is wanted is
+    lowered to what both sides prove.
+
+    A side that is counted and that the search has bounded becomes a line here, but for its path:
+    ``n_lines`` (int) lines are in ``bounds``, (room, n_sizes) float64, and in ``lines``, ``sets``
+    and ``slots``, which are those of ``find``; ``test`` (int) is where its last test belongs.
     """
     below, hint, bits = node.below, node.hint, node.all_rows[2]
     while position < len(node.order):

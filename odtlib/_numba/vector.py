@@ -3,8 +3,15 @@
 Numba widens small integers to 64 bits, which costs four to eight times the throughput in counting
 kernels.  Here a vector of ``lanes`` integers of ``bits`` bits, or of floats, is a type of its own;
 every function below becomes one LLVM instruction, or two, and LLVM splits it where the processor's
-registers are smaller.
-Indices are not checked: callers are kernels.
+registers are smaller. Indices are not checked: callers are kernels.
+
+Arguments of the operations that refer to this docstring:
+
+- ``array``: one-dimensional and contiguous, of integers of 8 to 64 bits or of float64; ``index``:
+  int, an element of it.
+- ``vector``: lanes of such elements; what an operation returns is of its type if nothing else is
+  said.  ``first`` and ``second`` are two of one type, taken lane by lane.
+- ``number``: int64, or float64 for floats, cut to the size of a lane or element.
 """
 
 from __future__ import annotations
@@ -100,6 +107,7 @@ def _loader(lanes):
 
     @_operation(lambda array, index: of(array)(array, types.intp))
     def load(builder, kind, array, index):
+        """Return neighbours in ``array`` from ``index`` on; see the module's docstring."""
         return builder.load(_at(builder, array, index, of(kind).llvm),
                             align=kind.dtype.bitwidth // 8)
     return load
@@ -112,14 +120,20 @@ load64 = _loader(64)   # 64 of them
 
 @_operation(lambda array, index, vector: types.void(array, types.intp, vector))
 def store(builder, kind, array, index, vector):
-    """Write a vector to an array of the same element size, from ``index`` on."""
+    """Write a vector to an array of the same element size, from ``index`` on.
+
+    ``array``, ``index`` and ``vector`` are those of the module's docstring.
+    """
     builder.store(vector, _at(builder, array, index, vector.type), align=kind.dtype.bitwidth // 8)
 
 
 @_operation(lambda array, index: (types.float64 if isinstance(array.dtype, types.Float) else
                                   types.int64)(array, types.intp))
 def read(builder, kind, array, index):
-    """Read one element as int64 or float64, without the check for negative indices."""
+    """Return one element as int64 or float64, without the check for negative indices.
+
+    ``array`` and ``index`` are those of the module's docstring.
+    """
     value = builder.load(builder.gep(array, [index]))
     if kind.dtype.bitwidth == 64:
         return value
@@ -128,7 +142,10 @@ def read(builder, kind, array, index):
 
 @_operation(lambda array, index, number: types.void(array, types.intp, types.int64))
 def write(builder, kind, array, index, number):
-    """Write one integer, cut to the size of an element, without the check for negative indices."""
+    """Write one integer, cut to the size of an element, without the check for negative indices.
+
+    ``array``, ``index`` and ``number`` are those of the module's docstring.
+    """
     bits = kind.dtype.bitwidth
     builder.store(number if bits == 64 else builder.trunc(number, ir.IntType(bits)),
                   builder.gep(array, [index]))
@@ -136,25 +153,32 @@ def write(builder, kind, array, index, number):
 
 @_operation()
 def zeros_like(builder, kind, vector):
-    """Return a vector of zeros of the same type."""
+    """Return a vector of zeros of the same type as ``vector``."""
     return _constant(kind.llvm, 0)
 
 
 @_operation(lambda vector, number: vector(vector, types.float64 if vector.real else types.int64))
 def spread_like(builder, kind, vector, number):
-    """Return a vector of the same type that holds ``number`` in every lane."""
+    """Return a vector of the same type as ``vector`` that holds ``number`` in every lane.
+
+    ``number`` is that of the module's docstring.
+    """
     return _filled(builder, kind, number)
 
 
 @_operation()
 def widen_like(builder, kind, vector, narrow):
-    """Sign-extend ``narrow`` to the lane size of ``vector``."""
+    """Sign-extend ``narrow`` to the lane size of ``vector``.
+
+    ``narrow`` is a vector of as many smaller integers.
+    """
     return builder.sext(narrow, kind.llvm)
 
 
 def _binary(operation):
     @_operation()
     def apply(builder, kind, first, second):
+        """Return ``first`` and ``second`` combined lane by lane; see the module's docstring."""
         return getattr(builder, "f" + operation if kind.real else operation)(first, second)
     return apply
 
@@ -168,7 +192,10 @@ bitwise_and = _binary("and_")
 
 @_operation()
 def times(builder, kind, value, factor):
-    """Return a number or the lanes of a vector times a number; times None it is as it was."""
+    """Return a number or the lanes of a vector times a number; times None it is as it was.
+
+    ``value`` is an int64 or a vector of integers, ``factor`` an int64 or None.
+    """
     if isinstance(factor.type, ir.PointerType):          # the value of None
         return value
     if isinstance(kind, VectorType):
@@ -179,6 +206,10 @@ def times(builder, kind, value, factor):
 def _named(name):
     @_operation()
     def apply(builder, kind, first, second):
+        """Return the smaller or larger of ``first`` and ``second`` in each lane.
+
+        They are vectors of one type, of integers or of floats without NaN.
+        """
         if kind.real:                            # numbers only, as in all kernels
             below = builder.fcmp_ordered("<", first, second)
             return builder.select(below, *((first, second) if name.endswith("min") else
@@ -194,32 +225,38 @@ maximum_unsigned = _named("llvm.umax")
 
 @_operation()
 def keep_where_at_least(builder, kind, value, measure, bound, otherwise):
-    """Return ``value`` in the lanes where ``measure >= bound``, else ``otherwise``."""
+    """Return ``value`` in the lanes where ``measure >= bound``, else ``otherwise``.
+
+    All are vectors of signed integers, of one number of lanes.
+    """
     return builder.select(builder.icmp_signed(">=", measure, bound), value, otherwise)
 
 
 @_operation(lambda first, second: types.boolean(first, second))
 def any_above(builder, kind, first, second):
-    """Return whether any lane of ``first`` is larger than that of ``second``."""
+    """Return, as a bool, whether any lane of ``first`` is larger than that of ``second``.
+
+    Both are vectors of signed integers of one type.
+    """
     word = builder.bitcast(builder.icmp_signed(">", first, second), ir.IntType(kind.lanes))
     return builder.icmp_unsigned("!=", word, ir.Constant(word.type, 0))
 
 
 @_operation(types.int64)
 def element_bits(builder, kind, array):
-    """Return how many bits an element of an array has."""
+    """Return how many bits an element of ``array`` has, as int64."""
     return ir.Constant(ir.IntType(64), kind.dtype.bitwidth)
 
 
 @_operation()
 def population_count(builder, kind, vector):
-    """Return the number of set bits of every lane."""
+    """Return the number of set bits of every lane of ``vector``, which is of integers."""
     return _call(builder, f"llvm.ctpop.v{kind.lanes}i{kind.bits}", kind.llvm, vector)
 
 
 @_operation()
 def count_in_bytes(builder, kind, vector):
-    """Return the number of set bits of every byte, each in its place."""
+    """Return the number of set bits of every byte of ``vector``, of integers, each in its place."""
     n_bytes = kind.lanes * kind.bits // 8
     of_bytes = ir.VectorType(ir.IntType(8), n_bytes)
     counts = _call(builder, f"llvm.ctpop.v{n_bytes}i8", of_bytes, builder.bitcast(vector, of_bytes))
@@ -228,7 +265,7 @@ def count_in_bytes(builder, kind, vector):
 
 @_operation()
 def sum_of_bytes(builder, kind, vector):
-    """Return the sum of the bytes of every lane."""
+    """Return the sum of the bytes of every lane of ``vector``, which is of integers."""
     bits = 8
     while bits < kind.bits:                      # neighbouring fields of so many bits become one
         low = _constant(kind.llvm,
@@ -241,13 +278,13 @@ def sum_of_bytes(builder, kind, vector):
 
 @_operation(lambda vector: VectorType(vector.lanes, 64, True)(vector))
 def to_floats(builder, kind, vector):
-    """Turn whole numbers of 64 bits into floats."""
+    """Turn ``vector``, whole numbers of 64 bits, into one of as many float64."""
     return builder.sitofp(vector, ir.VectorType(ir.DoubleType(), kind.lanes))
 
 
 @_operation(types.float64)
 def smallest_float(builder, kind, vector):
-    """Return the smallest of the floats of a vector."""
+    """Return the smallest of the floats of ``vector``, which has no NaN."""
     return _call(builder, f"llvm.vector.reduce.fmin.v{kind.lanes}f64", ir.DoubleType(), vector,
                  fastmath=("nnan",))
 
@@ -255,6 +292,7 @@ def smallest_float(builder, kind, vector):
 def _reduction(name):
     @_operation(types.int64)
     def apply(builder, kind, vector):
+        """Return, as int64, the largest or smallest lane of ``vector``, signed integers."""
         return builder.sext(_call(builder, f"llvm.vector.reduce.{name}.v{kind.lanes}i{kind.bits}",
                                   kind.llvm.element, vector), ir.IntType(64))
     return apply
@@ -266,7 +304,11 @@ smallest = _reduction("smin")
 
 @_operation(lambda vector, bits, byte, term: vector(vector, bits, types.intp, term))
 def add_where(builder, kind, vector, bits, byte, term):
-    """Add ``term`` in the lanes whose bit is set in ``bits``, from ``byte`` on."""
+    """Return ``vector`` plus ``term`` in the lanes whose bit is set in ``bits``, from ``byte`` on.
+
+    ``term`` is of the type of ``vector``.  ``bits`` is an array of bytes, whose byte ``byte`` (int)
+    has the first lane in its lowest bit.
+    """
     word = builder.load(_at(builder, bits, byte, ir.IntType(kind.lanes)), align=1)
     mask = builder.bitcast(word, ir.VectorType(ir.IntType(1), kind.lanes))
     plus = builder.fadd if kind.real else builder.add
@@ -275,7 +317,11 @@ def add_where(builder, kind, vector, bits, byte, term):
 
 @_operation(lambda bits, byte, vector, position: types.void(bits, types.intp, vector, types.int64))
 def store_lane_bits(builder, kind, bits, byte, vector, position):
-    """Write bit ``position`` of all 32 lanes as four bytes of ``bits`` from ``byte`` on."""
+    """Write bit ``position`` of all 32 lanes as four bytes of ``bits`` from ``byte`` on.
+
+    ``bits`` is an array of bytes, ``byte`` (int) a place in it, ``vector`` 32 integers, and
+    ``position`` an int64 below their number of bits.
+    """
     lane = vector.type.element
     one = builder.shl(ir.Constant(lane, 1), builder.trunc(position, lane))
     tested = builder.and_(vector, _spread(builder, one, vector.type))
@@ -286,7 +332,10 @@ def store_lane_bits(builder, kind, bits, byte, vector, position):
 
 @_operation()
 def keep_where_enough(builder, kind, value, first, second, bound, otherwise):
-    """Return ``value`` where both numbers, unsigned, reach ``bound``, else ``otherwise``."""
+    """Return ``value`` where ``first`` and ``second`` both reach ``bound``, else ``otherwise``.
+
+    All are vectors of one type; integers count as unsigned.
+    """
     reaches = builder.fcmp_ordered if kind.real else builder.icmp_unsigned
     enough = builder.and_(reaches(">=", first, bound), reaches(">=", second, bound))
     return builder.select(enough, value, otherwise)
@@ -295,6 +344,7 @@ def keep_where_enough(builder, kind, value, first, second, bound, otherwise):
 def _interleaving(start):
     @_operation()
     def interleave(builder, kind, first, second):
+        """Return half of the lanes of ``first`` and ``second``, one of each in turn."""
         half = kind.lanes // 2
         mask = [lane for k in range(start * half, (start + 1) * half)
                 for lane in (k, k + kind.lanes)]
@@ -309,39 +359,45 @@ interleave_high = _interleaving(1)     # lanes 16, 17 ... of both vectors in tur
 
 @_operation(lambda word: types.int64(types.int64))
 def lowest_bit(builder, kind, word):
-    """Return the position of the lowest set bit of a positive number."""
+    """Return the position of the lowest set bit of ``word``, an int64 that is not 0."""
     return builder.cttz(word, ir.Constant(ir.IntType(1), 1))
 
 
 @_operation(lambda number: types.uint64(types.float64))
 def bits_of(builder, kind, number):
-    """Return the 64 bits of a float."""
+    """Return the 64 bits of ``number``, a float64, as uint64."""
     return builder.bitcast(number, ir.IntType(64))
 
 
 @_operation(types.int64)
 def fetch_add(builder, kind, counter):
-    """Return the first number of an array and add one to it, atomically."""
+    """Return the first number of ``counter``, an array of int64, and add one to it, atomically."""
     place = builder.gep(counter, [ir.Constant(ir.IntType(64), 0)])
     return builder.atomic_rmw("add", place, ir.Constant(ir.IntType(64), 1), "monotonic")
 
 
 @_operation(lambda array, index: types.void(array, types.intp))
 def prefetch(builder, kind, array, index):
-    """Ask for the cache line of an element, which will be read a little later."""
+    """Ask for the cache line of an element, which will be read a little later.
+
+    ``array`` and ``index`` are those of the module's docstring.
+    """
     _call(builder, "llvm.prefetch.p0i8", ir.VoidType(), _at(builder, array, index, ir.IntType(8)),
           *(ir.Constant(ir.IntType(32), number) for number in (0, 3, 1)))
 
 
 @_operation(lambda word: types.int64(types.uint64))
 def popcount(builder, kind, word):
-    """Count the ones of a 64-bit word."""
+    """Return the number of ones of ``word``, a uint64, as int64."""
     return _call(builder, "llvm.ctpop.i64", ir.IntType(64), word)
 
 
 @intrinsic
 def strided(typing, array, start, count, stride):
-    """Return ``count`` numbers of an array of floats, ``stride`` apart, as a view of them."""
+    """Return ``count`` numbers of an array of floats, ``stride`` apart, as a view of them.
+
+    ``array`` is contiguous, of float64; ``start`` (int64) is the first element of the view.
+    """
     view_type = types.Array(types.float64, 1, "A")
 
     def generate(context, builder, signature, args):
@@ -357,9 +413,11 @@ def strided(typing, array, start, count, stride):
 def call_at(typing, address, arguments):
     """Call the compiled function at ``address`` with a tuple of arguments; it returns nothing.
 
-    The search calls its kernels so: which kernel runs is data, hence one compiled search serves
-    every objective, and the compiler never re-optimises a kernel inside the search.  The kernel
-    may take an array for one of another element type; the array's length is then not to be used.
+    ``address`` (int64) comes from :func:`address_of`, and ``arguments`` must be of the types that
+    it was compiled for.  The search calls its kernels so: which kernel runs is data, hence one
+    compiled search serves every objective, and the compiler never re-optimises a kernel inside the
+    search.  The kernel may take an array for one of another element type; the array's length is
+    then not to be used.
     """
     def generate(context, builder, signature, args):
         argument_types = tuple(signature.args[1])

@@ -1,9 +1,19 @@
 """Compiled local search over decision trees (private: no validation).
 
-Features are columns of dense ranks, ``ranks[f, row]``; a row goes left at a node when its rank is
-at most the node's cut.  ``sorted_rows[f]`` lists the rows by rank.  A tree is an integer table
-``nodes`` with one line per node: feature (-1 at a leaf, -2 where unused), cut, left, right; line 0
-is the root.  Lines that are not in use stand on the stack ``unused[1:unused[0] + 1]``.
+A row goes left at a node when its rank is at most the node's cut.  A tree is a table with one line
+per node, whose line 0 is the root.  Arguments that mean the same in all kernels:
+
+- ``ranks``: (n_features, n_rows) int32, the dense rank of each row in each feature.
+- ``sorted_rows``: (n_features, n_rows) int32, the rows of each feature by rank; those of the node
+  at hand are ``low:high`` (int) of each line.  ``rows`` is one such line.
+- ``table``: the :class:`Rows`; ``limits``: the :class:`Limits`, of which some kernels take
+  ``min_leaf`` (int), the least members of a leaf, by itself.
+- ``nodes``: (capacity, 4) int64, the tree: feature (-1 at a leaf, -2 where unused), cut, left,
+  right of each line.  ``unused``: (capacity + 1,) int64, the stack of lines that are not in use,
+  ``unused[1:unused[0] + 1]``.
+- ``node``: int, a line of ``nodes``.
+- ``random``: (1,) uint64, the state of the generator, which each draw advances.
+- ``scratch``: the :class:`Scratch`; ``leaves``: its :class:`Leaves`.
 """
 
 from typing import NamedTuple
@@ -66,21 +76,27 @@ class Scratch(NamedTuple):
 
 @njit(**INNER)
 def _copy(source, target):
-    """Copy numbers; an assignment of slices would make a third array, in case two overlap."""
+    """Copy numbers; an assignment of slices would make a third array, in case two overlap.
+
+    ``source``, (n,), is read; ``target``, at least as long and of any type, is written.
+    """
     for k in range(len(source)):
         target[k] = source[k]
 
 
 @njit(**INNER)
 def _copy_lines(source, target):
-    """Copy a table."""
+    """Copy a table.
+
+    ``source``, (n, m), is read; ``target``, (n, m), is written.
+    """
     for k in range(len(source)):
         _copy(source[k], target[k])
 
 
 @njit(**INNER)
 def _largest(row):
-    """Return the largest entry of a short vector."""
+    """Return the largest entry of a short vector, ``row`` (n,), n at least 1."""
     value = row[0]
     for c in range(1, len(row)):
         value = max(value, row[c])
@@ -89,7 +105,10 @@ def _largest(row):
 
 @njit(**INNER)
 def _draw(random, below):
-    """Return a number in 0 .. below - 1 and advance the xorshift64* generator ``random[0]``."""
+    """Return a number in 0 .. ``below`` - 1 and advance the xorshift64* generator.
+
+    ``random`` is that of the module's docstring; ``below`` is a positive int.
+    """
     x = random[0]
     x ^= x >> np.uint64(12)
     x ^= x << np.uint64(25)
@@ -100,7 +119,11 @@ def _draw(random, below):
 
 @njit(**INNER)
 def _split_leaf(nodes, unused, node, feature, cut):
-    """Give a leaf two unused lines as its leaves."""
+    """Give a leaf two unused lines as its leaves.
+
+    ``nodes``, ``unused`` and ``node``, the leaf, are those of the module's docstring; ``feature``
+    and ``cut`` (int) are its new split.
+    """
     nodes[node, FEATURE], nodes[node, CUT] = feature, cut
     for side in (LEFT, RIGHT):
         nodes[node, side] = unused[unused[0]]
@@ -110,7 +133,10 @@ def _split_leaf(nodes, unused, node, feature, cut):
 
 @njit(**INNER)
 def _release(nodes, unused, node):
-    """Give back ``node`` and all lines below it."""
+    """Give back ``node`` and all lines below it.
+
+    ``nodes`` and ``unused`` are those of the module's docstring; both are written.
+    """
     first = unused[0] + 1
     unused[0] += 1
     unused[first] = node
@@ -126,7 +152,10 @@ def _release(nodes, unused, node):
 
 @njit(**INNER)
 def _make_leaf(nodes, unused, node):
-    """Cut off everything below ``node``."""
+    """Cut off everything below ``node``, a feature node, which becomes a leaf.
+
+    ``nodes`` and ``unused`` are those of the module's docstring; both are written.
+    """
     _release(nodes, unused, nodes[node, LEFT])
     _release(nodes, unused, nodes[node, RIGHT])
     nodes[node, FEATURE] = LEAF
@@ -134,7 +163,10 @@ def _make_leaf(nodes, unused, node):
 
 @njit(**INNER)
 def _lift(nodes, unused, node, side):
-    """Replace ``node`` by its child on ``side`` (LEFT or RIGHT)."""
+    """Replace ``node``, a feature node, by its child on ``side`` (LEFT or RIGHT).
+
+    ``nodes`` and ``unused`` are those of the module's docstring; both are written.
+    """
     child = nodes[node, side]
     _release(nodes, unused, nodes[node, LEFT + RIGHT - side])
     _copy(nodes[child], nodes[node])
@@ -144,7 +176,10 @@ def _lift(nodes, unused, node, side):
 
 @njit(**INNER)
 def _leaf_of(nodes, ranks, node, row):
-    """Return the leaf that a row reaches from ``node``."""
+    """Return the line of the leaf that ``row`` (int, a column of ``ranks``) reaches from ``node``.
+
+    ``nodes`` and ``ranks`` are those of the module's docstring.
+    """
     while nodes[node, FEATURE] >= 0:
         if ranks[nodes[node, FEATURE], row] <= nodes[node, CUT]:
             node = nodes[node, LEFT]
@@ -157,7 +192,8 @@ def _leaf_of(nodes, ranks, node, row):
 def _fill_slots(nodes, node, rows, low, high, ranks, slot, count, scratch):
     """Number the leaves below ``node`` from ``count`` on and write which one each row reaches.
 
-    Returns the first number that is not in use.
+    ``slot``, (n_rows,) int64, receives it for the rows ``rows[low:high]``.  The other arguments are
+    those of the module's docstring.  Returns the first number that is not in use.
     """
     walk, node_slot = scratch.walk, scratch.node_slot
     walk[0] = node
@@ -179,6 +215,10 @@ def _fill_slots(nodes, node, rows, low, high, ranks, slot, count, scratch):
 @njit(**INNER)
 def _count_correct(rows, low, high, table, slot, n_slots, min_leaf, leaves):
     """Fill the class weights, largest weight and members of every leaf slot.
+
+    ``slot``, (n_rows,) int64, has the leaf of each of ``rows[low:high]``, one of ``n_slots``; the
+    first line of each array of ``leaves`` is written.  The other arguments are those of the
+    module's docstring.
 
     Returns the weight of correct rows, the whole weight, and the number of leaves that hold some
     members but fewer than ``min_leaf``.
@@ -212,7 +252,11 @@ def _count_correct(rows, low, high, table, slot, n_slots, min_leaf, leaves):
 
 @njit(**INNER)
 def _count_as_it_is(nodes, node, rows, low, high, table, min_leaf, scratch):
-    """Return what ``_count_correct`` does for the tree below ``node`` as it is."""
+    """Return what ``_count_correct`` does for the tree below ``node`` as it is.
+
+    The arguments, ``nodes``, ``node``, ``rows``, ``low``, ``high``, ``table``, ``min_leaf`` and
+    ``scratch``, are those of the module's docstring.
+    """
     slot = scratch.left_slot
     n_slots = _fill_slots(nodes, node, rows, low, high, table.ranks, slot, 0, scratch)
     return _count_correct(rows, low, high, table, slot, n_slots, min_leaf, scratch.leaves)
@@ -220,7 +264,12 @@ def _count_as_it_is(nodes, node, rows, low, high, table, min_leaf, scratch):
 
 @njit(**INNER)
 def _move_members(held, source, target, count, min_leaf):
-    """Move rows between two leaves; return by how much the number of too small leaves grows."""
+    """Move rows between two leaves; return by how much the number of too small leaves grows.
+
+    ``held``, (n_slots,) int64, has the members of each leaf and is updated; ``count`` (int) members
+    go from slot ``source`` to slot ``target``.  A leaf with some but fewer than ``min_leaf`` is too
+    small.
+    """
     change = 0
     for sign in (-1, 1):
         if 0 < held[source] < min_leaf:
@@ -238,11 +287,11 @@ def best_split(sorted_rows, low, high, table, left_slot, right_slot, n_slots, mi
                leaves):
     """Find the best split of a node when the splits below it stay and their leaves are relabelled.
 
-    The rows of the node are ``sorted_rows[f, low:high]`` for every feature; each would reach leaf
-    ``left_slot[row]`` when sent left and ``right_slot[row]`` when sent right, two disjoint ranges
-    of slots.  Every cut between two different ranks is tried: rows move from right to left one
-    after the other, and the weight of correct rows is kept up to date.  Among equally good cuts
-    one is drawn.
+    Each row would reach leaf ``left_slot[row]`` when sent left and ``right_slot[row]`` when sent
+    right, (n_rows,) int64 both: disjoint ranges of the ``n_slots`` slots.  The other arguments are
+    those of the module's docstring.  Every cut between two different ranks is tried: rows move from
+    right to left one after the other, and the weight of correct rows is kept up to date.  Among
+    equally good cuts one is drawn.
 
     Of two classes a leaf is one number, its weight of class 1 minus that of class 0: the weight of
     correct rows is half of the whole weight plus half of the sum of their absolute values.  That
@@ -306,10 +355,12 @@ def best_stump(sorted_rows, low, high, table, min_leaf, errors_first, random, wh
                right):
     """Find the split of a leaf that leaves the purest children (smallest Gini impurity).
 
-    The leaf has the class weights ``whole`` and ``held`` members.  With ``errors_first`` the weight
-    of correct rows counts first and impurity decides between equals; that is right where the
-    children stay leaves.  Returns the feature (-1 for none) and the cut; ``left`` and ``right``
-    (classes,) are scratch.
+    The leaf has the class weights ``whole``, (n_classes,) float64, and ``held`` (int) members.
+    With ``errors_first`` (bool) the weight of correct rows counts first and impurity decides
+    between equals; that is right where the children stay leaves.  ``left`` and ``right``,
+    (n_classes,) float64, are room.  The other arguments are those of the module's docstring.
+
+    Returns the feature (-1 for none) and the cut.
     """
     ranks, labels, weights, members = table.ranks, table.labels, table.weights, table.members
     total, squares = 0.0, 0.0
@@ -361,7 +412,10 @@ def best_stump(sorted_rows, low, high, table, min_leaf, errors_first, random, wh
 
 @njit(**OPTIONS)
 def count_cuts(sorted_rows, low, high, ranks):
-    """Count the cuts between different ranks, over all features."""
+    """Return the number of cuts between different ranks of the node's rows, over all features.
+
+    ``sorted_rows``, ``low``, ``high`` and ``ranks`` are those of the module's docstring.
+    """
     cuts = 0
     for feature in range(sorted_rows.shape[0]):
         for k in range(low, high - 1):
@@ -375,8 +429,11 @@ def _best_stumps(sorted_rows, low, high, table, side, whole, held, min_leaf, tol
                  seen, last, best, feature, cut):
     """Find the best split of either side of a divided node at once, or none where none is better.
 
-    ``side[row]`` is 0 or 1; ``whole`` (2, classes) and ``held`` (2,) are what the sides hold.
-    Fills ``best``, ``feature`` and ``cut`` (2,); ``passed``, ``seen``, ``last`` are scratch.
+    ``side``, (n_rows,) bool, says on which side each row is; ``whole``, (2, n_classes) float64, and
+    ``held``, (2,) int64, are the class weights and members of the sides.  Weights that differ by at
+    most ``tolerance`` are equal.  Fills, (2,) each, ``best`` (the weight of correct rows, float64),
+    ``feature`` (-1: none) and ``cut`` (int64).  ``passed``, like ``whole``, and ``seen`` and
+    ``last``, like ``held``, are room.  The other arguments are those of the module's docstring.
     """
     ranks, labels, weights, members = table.ranks, table.labels, table.weights, table.members
     n_classes = whole.shape[1]
@@ -411,9 +468,11 @@ def best_depth_two(sorted_rows, low, high, table, min_leaf, random, side, chosen
                    chosen_cut, side_weight, value, side_numbers):
     """Find the best tree of depth two over all cuts, by trying every root.
 
-    Fills ``chosen_feature`` and ``chosen_cut`` (root, left, right; feature -1 at a leaf) and
-    returns the weight of correct rows; among equally good roots one is drawn.  The last three
-    arrays are scratch.
+    Fills ``chosen_feature`` and ``chosen_cut``, (3,) int32 (root, left, right; feature -1 at a
+    leaf), and returns the weight of correct rows; among equally good roots one is drawn.  ``side``,
+    (n_rows,) bool, ``side_weight``, (5, n_classes) float64, ``value``, (2,) float64, and
+    ``side_numbers``, (5, 2) int64, are room.  The other arguments are those of the module's
+    docstring.
     """
     ranks, labels, weights, members = table.ranks, table.labels, table.weights, table.members
     whole, passed, start = side_weight[:2], side_weight[2:4], side_weight[4]
@@ -462,7 +521,12 @@ def best_depth_two(sorted_rows, low, high, table, min_leaf, random, side, chosen
 
 @njit(**OPTIONS)
 def _partition(sorted_rows, low, high, ranks, feature, cut, goes_left, buffer):
-    """Put the rows that go left first in every feature's order, stably; return where they end."""
+    """Put the rows that go left first in every feature's order, stably; return where they end.
+
+    ``feature`` and ``cut`` (int) are the split; ``goes_left``, (n_rows,) bool, and ``buffer``,
+    (n_rows,) int32, are room.  The other arguments are those of the module's docstring;
+    ``low:high`` of ``sorted_rows`` is written.
+    """
     n_left = 0
     for k in range(low, high):
         row = sorted_rows[feature, k]
@@ -485,14 +549,22 @@ def _partition(sorted_rows, low, high, ranks, feature, cut, goes_left, buffer):
 
 @njit(**INNER)
 def _push(stack, top, node, low, high, depth):
-    """Put a node with its segment of rows on the work stack and return the new height."""
+    """Put a node with its segment of rows on the work stack and return the new height.
+
+    ``stack``, (height, 4) int64, has ``top`` entries of ``node``, ``low``, ``high`` and ``depth``
+    (int, of the node; 0 at the root); see the module's docstring.
+    """
     stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3] = node, low, high, depth
     return top + 1
 
 
 @njit(**INNER)
 def _plant(nodes, unused, node, feature, cut):
-    """Put a tree of depth two (root, left, right; feature -1 at a leaf) in place of ``node``."""
+    """Put a tree of depth two in place of ``node``.
+
+    ``feature`` and ``cut``, (3,) int32, are the splits of its root, left and right child; feature
+    -1 at a leaf.  ``nodes`` and ``unused`` are those of the module's docstring.
+    """
     if nodes[node, FEATURE] >= 0:
         _make_leaf(nodes, unused, node)
     for k in range(3):
@@ -507,10 +579,13 @@ def _plant(nodes, unused, node, feature, cut):
 def visit(top, frozen, nodes, unused, sorted_rows, table, limits, random, scratch):
     """Give the node on top of the stack its best split and push its children.
 
+    ``top`` (int, at least 1) is the height of ``scratch.stack``, and ``frozen`` the line of a node
+    that keeps its split where that is allowed (-1: none).  The other arguments are those of the
+    module's docstring; ``nodes``, ``unused``, and the segments of ``sorted_rows`` are changed.
+
     A leaf above ``max_depth`` grows a split where that makes it purer; a feature node takes its
-    best split, or gives way to a child that does as well alone.  The ``frozen`` node keeps its
-    split where that is allowed.  A node with two levels left gets its best tree of depth two where
-    finding it reads at most ``depth_two_work`` rows.
+    best split, or gives way to a child that does as well alone.  A node with two levels left gets
+    its best tree of depth two where finding it reads at most ``depth_two_work`` rows.
 
     Returns the new stack height, the weight of correct rows where the leaves below are final (0
     where the children will be visited), and the work done in rows read.
@@ -585,7 +660,11 @@ def visit(top, frozen, nodes, unused, sorted_rows, table, limits, random, scratc
 
 @njit(**INNER)
 def _kick(nodes, unused, ranks, random):
-    """Change one random split at random, and return the node that must not be mended at once."""
+    """Change one random split at random, and return the node that must not be mended at once.
+
+    That is -1 where a subtree was cut off or lifted, or the tree is a leaf.  ``nodes``, ``unused``,
+    ``ranks`` and ``random`` are those of the module's docstring.
+    """
     node, seen = -1, 0
     for k in range(nodes.shape[0]):
         if nodes[k, FEATURE] >= 0:
@@ -612,10 +691,13 @@ def search(budget, sorted_rows, table, limits, max_failures, attainable, nodes, 
            kept_unused, state, correct, random, orders, scratch):
     """Improve ``nodes`` until ``max_failures`` kicks in a row bring nothing or ``budget`` is spent.
 
-    One slice of the search: called again with the same arrays it goes on where it stopped.  The
-    best tree stands in ``kept``, its weight of correct rows in ``correct[BEST]``;
-    ``state[FINISHED]`` says that the search has ended.  ``attainable`` is the weight that no tree
-    exceeds.
+    One slice of the search: called again with the same arrays it goes on where it stopped.
+    ``budget`` (int) is in rows read, and ``attainable`` (float) the weight of correct rows that no
+    tree exceeds.  The best tree stands in ``kept`` and ``kept_unused``, which are like ``nodes``
+    and ``unused``.  ``state``, (N_STATE,) int64, and ``correct``, (N_CORRECT,) float64, say where
+    the search stands; the weight of the best tree is ``correct[BEST]``, and ``state[FINISHED]``
+    says that the search has ended.  ``orders``, like ``sorted_rows``, which stays, is what nodes
+    divide.  The other arguments are those of the module's docstring.
     """
     ranks = table.ranks
     tolerance = ROUNDING * table.weights.sum()

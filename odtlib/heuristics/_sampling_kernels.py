@@ -38,15 +38,14 @@ def grow(by_rank, ranks, labels, weights, shift, n_classes, max_depth, node, spl
     """Grow one tree by Gini impurity on the rows with ``node[row] == 0``, level by level.
 
     One pass over the rows ``by_rank``, a :class:`Sorted`, evaluates every cut of a feature at all
-    nodes of a level.  Each row has ``ranks``, (n_features, n_rows), one of ``n_classes`` in
-    ``labels``, and one of ``weights``.  ``shift`` is the number of bits of a class in the
-    ``scratch``, a :class:`Scratch`, and ``max_depth`` that of the tree, at least 1.
-    ``node`` says which node of the current level, counted from the left, a row is in, or -1.
-    ``split[j]`` receives, for node ``j`` in heap order, the feature and the two neighbouring ranks
-    that the cut separates; feature -1 where the node is a leaf.  Of equally pure cuts the one with
-    the smallest feature, then the smallest rank, is kept.
-
-    Weights are integers, so that sums are exact.
+    nodes of a level.  Rows have ``ranks``, (n_features, n_rows) int32; ``labels``, (n_rows,) int32,
+    one of ``n_classes`` each; and ``weights``, (n_rows,) int64, so that sums are exact.  ``shift``
+    is the number of bits of a class in the ``scratch``, a :class:`Scratch`, and ``max_depth`` that
+    of the tree, at least 1. ``node``, (n_rows,) int32, says which node of the current level,
+    counted from the left, a row is in, or -1.  ``split[j]``, (2 ** max_depth - 1, 3) int64,
+    receives, for node ``j`` in heap order, the feature and the two neighbouring ranks that the cut
+    separates; feature -1 where the node is a leaf.  Of equally pure cuts the one with the smallest
+    feature, then the smallest rank, is kept.
     """
     order, sorted_ranks, length = by_rank
     code, total, swept, size, state, best = scratch
