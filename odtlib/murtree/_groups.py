@@ -13,8 +13,9 @@ ODD = np.uint64(0x9E3779B97F4A7C15)
 def group_words(words, slots, groups, first):
     """Write the group of each row, in the order of appearance, and its first row; return how many.
 
-    ``words``, (n_rows, n_words), are the rows; ``groups``, (n_rows,), and ``first``, (n_rows,), are
-    written.  ``slots`` is a hash table: a power of two, more than the rows, of -1.
+    ``words``, (n_rows, n_words) uint64, are the rows; ``groups``, (n_rows,) int32, and ``first``,
+    (n_rows,) int32, are written.  ``slots`` is a hash table: (power of two,) int32 of -1, more than
+    the rows.
     """
     n_groups, mask = 0, np.uint64(len(slots) - 1)
     for row in range(len(words)):

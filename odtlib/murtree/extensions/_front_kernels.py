@@ -2,15 +2,22 @@
 
 A tree is a point ``(key, error)``, the sum of those of its leaves: a leaf that predicts class 0
 adds ``(0, errors if 0)`` and one that predicts class 1 adds ``(key, errors if 1)``.  A front holds
-the least error for every key.  ``best`` is an array over all keys with the least error so far (-1
-where there is none) and ``touched`` lists the keys that it has, so that clearing is cheap.
-``choices`` tells how the best tree of each key begins, in parts of an integer: its root, and for
-depth two the codes of both sides (:func:`side_points`), for deeper trees the feature nodes of child
-1 and its key; root 0 is a leaf, and the last part its class.
+the least error for every key.  Arguments that mean the same in all kernels:
 
-``sums[c, i, j]`` is the sum over the rows with features ``i`` and ``j`` of key, errors if class 1
-is predicted, errors if class 0 is, and number of rows; ``single[c, i]`` and ``total[c]`` are those
-over the rows with feature ``i`` and over all rows.
+- ``best``: (n_keys,) int64, over all keys the least error so far, -1 where there is none.
+- ``choices``: (n_keys,) int64, how the best tree of each key begins, in parts of an integer: its
+  root, and for depth two the codes of both sides (:func:`side_points`), for deeper trees the
+  feature nodes of child 1 and its key; root 0 is a leaf, and the last part its class.
+- ``touched``: (n_keys,) int64, of which the first ``n`` (int) are the keys that ``best`` has, so
+  that clearing is cheap.
+- ``limit``: int, the errors that a tree may have at most.
+- ``sums``: (4, p, p) float64, of whole numbers; ``sums[c, i, j]`` is the sum over the rows with
+  features ``i`` and ``j`` of key, errors if class 1 is predicted, errors if class 0 is, and number
+  of rows.  ``single``: (4, p) float64, over the rows with one feature; ``total``: (4,) float64,
+  over all rows.
+- ``min_leaf``: int, the least rows of a leaf; ``pareto``: bool, whether a tree may be left out
+  where another has no more key and errors.
+- ``first``, ``budget``: int, where to begin, and after about how many points to stop.
 """
 
 from __future__ import annotations
@@ -27,7 +34,12 @@ ROOT, FIRST = 42, 22
 
 @njit(**OPTIONS)
 def insert(key, error, choice, limit, best, choices, touched, n):
-    """Enter a point that is within the limit and better than the last with its key."""
+    """Enter a point that is within the limit and better than the last with its key.
+
+    ``key`` (int64, below n_keys), ``error`` (int64) and ``choice`` (int64) are the point and how
+    its tree begins.  ``limit``, ``best``, ``choices``, ``touched`` and ``n`` are those of the
+    module's docstring.  Returns the new ``n``.
+    """
     if error <= limit:
         if best[key] < 0:
             touched[n] = key
@@ -42,6 +54,11 @@ def insert(key, error, choice, limit, best, choices, touched, n):
 def merge(keys_1, errors_1, keys_0, errors_0, column, nodes, first, budget, limit, best, choices,
           touched, n):
     """Add every tree of one child to every tree of the other, from ``first`` on.
+
+    ``keys_1`` and ``errors_1``, (n_1,) int64, are the points of child 1, and ``keys_0`` and
+    ``errors_0``, (n_0,), those of child 0; ``first`` counts those of child 1.  ``column`` (int) is
+    the root, and ``nodes`` (int) the feature nodes of child 1.  The other arguments, ``budget``,
+    ``limit``, ``best``, ``choices``, ``touched`` and ``n``, are those of the module's docstring.
 
     Stops after about ``budget`` points; returns how many keys there are, and where to go on (-1:
     all is done).
@@ -58,7 +75,10 @@ def merge(keys_1, errors_1, keys_0, errors_0, column, nodes, first, budget, limi
 
 @njit(**OPTIONS)
 def clear(best, touched, n):
-    """Forget all points."""
+    """Forget all points: ``best`` is -1 again at the ``n`` keys of ``touched``.
+
+    They are those of the module's docstring.
+    """
     for t in range(n):
         best[touched[t]] = -1
 
@@ -67,9 +87,12 @@ def clear(best, touched, n):
 def side_points(sums, single, total, i, side, split, min_leaf, pareto, limit, keys, errors, codes):
     """List the trees with at most one feature node on one side of ``i``; return how many.
 
-    ``codes`` tells each one: 0 and 1 are leaves of these classes, ``2 + 2 j`` predicts class 1 for
-    the rows with feature ``j`` and ``3 + 2 j`` for those without.  With ``pareto``, trees that
-    another is as good as are left out.
+    ``i`` (int) is the root and ``side`` (int) 1 for the rows with that feature, 0 for the others;
+    with ``split`` (bool) there may be a feature node.  ``keys``, ``errors`` and ``codes``, (2 p +
+    2,) int64, are written.  ``codes`` tells each tree: 0 and 1 are leaves of these classes, ``2 + 2
+    j`` predicts class 1 for the rows with feature ``j`` and ``3 + 2 j`` for those without.  With
+    ``pareto``, trees that another is as good as are left out.  The other arguments, ``sums``,
+    ``single``, ``total``, ``min_leaf`` and ``limit``, are those of the module's docstring.
     """
     n = 0
     whole = np.empty(4)
@@ -119,6 +142,9 @@ def side_points(sums, single, total, i, side, split, min_leaf, pareto, limit, ke
 def front_two(sums, single, total, nodes, min_leaf, pareto, first, budget, limit, best, choices,
               touched, n):
     """Collect the front of the trees of depth at most two, from root ``first`` on (-1: the leaves).
+
+    ``nodes`` (int, 0 to 3) are the feature nodes that a tree may have.  The other arguments are
+    those of the module's docstring.
 
     Stops after about ``budget`` points; returns how many keys there are, and where to go on (-1:
     all is done).

@@ -13,8 +13,9 @@ OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 def all_pairs(bits, classes, rows):
     """Return the sums of the classes over some rows: by pair of columns, by column, and of all.
 
-    ``bits``, (n_rows, n_columns), are zeros and ones, ``classes``, (n_rows, n_classes + 1), the
-    weight of each row in its class, and last 1; ``rows`` are the numbers of those that count.
+    ``bits``, (n_rows, n_columns) float64, are zeros and ones, ``classes``, (n_rows, n_classes + 1)
+    float64, the weight of each row in its class, and last 1; ``rows``, (n,) int64, are the numbers
+    of those that count.
     """
     p, n_classes = bits.shape[1], classes.shape[1]
     pairs, single = np.zeros((n_classes, p, p)), np.zeros((p, n_classes))
@@ -40,9 +41,10 @@ def all_pairs(bits, classes, rows):
 
 @njit(**OPTIONS)
 def leaf_of(sums, n_classes, tie):
-    """Return the errors of a leaf and how many classes it may predict.
+    """Return the errors of a leaf, as int64, and how many classes it may predict.
 
-    ``sums`` begin with the weights of ``n_classes``; those within ``tie`` of the largest tie.
+    ``sums``, (n_classes + 1,) float64, begin with the weights of ``n_classes``; those within
+    ``tie`` of the largest tie.
     """
     largest_weight, total, ties = 0.0, 0.0, 0
     for k in range(n_classes):
@@ -57,9 +59,9 @@ def leaf_of(sums, n_classes, tie):
 def divide(pairs, single, whole, side, r, j, one, zero):
     """Divide a side of root ``r`` by column ``j``: write the sums of the classes of both parts.
 
-    ``pairs`` and ``single`` are those of `count_two`; ``whole``, (2, n_classes + 1), has the sums
-    of both sides, and ``side`` is 1 for that with the root's feature.  ``one`` and ``zero``,
-    (n_classes + 1,), are written.
+    ``pairs`` and ``single`` are those of `count_two`; ``whole``, (2, n_classes + 1) float64, has
+    the sums of both sides, and ``side`` is 1 for that with the root's feature.  ``one`` and
+    ``zero``, (n_classes + 1,) float64, are written.
     """
     for k in range(len(one)):
         one[k] = pairs[k, r, j] if side == 1 else single[j, k] - pairs[k, r, j]
@@ -80,10 +82,10 @@ def shared_classes(one, zero, n_classes, tie):
 
 @njit(**OPTIONS)
 def add(names, counts, size, errors, count):
-    """Add to the count of a size and errors in a table; return 1 if they are new there.
+    """Add to the count of a size and errors in a table; return 1 if they are new there, else 0.
 
     ``names`` and ``counts`` are those of `count_two`; ``count`` more trees have ``size`` splits and
-    these ``errors``.
+    these ``errors`` (int64).
     """
     name = 4 * errors + size
     slot = (name * 0x9E3779B97F4A7C1 >> 20) & (len(names) - 1)
@@ -99,17 +101,19 @@ def add(names, counts, size, errors, count):
 @njit(**OPTIONS)
 def count_two(pairs, single, roots, total, min_leaf, depth, unit, penalty, budget, tie, first,
               slice_work, names, counts):
-    """Count the trees with ``m`` splits that cost at most ``budget[m]``, by size and errors.
+    """Count the trees with ``m`` splits that cost at most ``budget[m]``, (4,) float64, by size and
+    errors.
 
     ``counts`` are those of the entries of ``names``, which hold ``4 * errors + m``; -1 is a free
-    one.  Begins where ``first`` says (-1: with the leaf), stops after about ``slice_work`` pairs of
-    subtrees or when half of the entries are used, and returns where to go on (-1: all is done).
+    one; both are (power of two,) int64.  Begins where ``first`` says (-1: with the leaf), stops
+    after about ``slice_work`` pairs of subtrees or when half of the entries are used, and returns
+    where to go on (-1: all is done).
 
-    ``pairs[:, r, j]``, ``single[j]`` and ``total`` hold the weight of each class, in units of
-    ``unit``, among the rows with features ``roots[r]`` and ``j``, with ``j``, and among all, and
-    last the number of rows.  Only ``roots`` may be the first split.  Classes of a leaf tie where
-    their weights differ by at most ``tie``.  A leaf has at least ``min_leaf`` rows, a tree at most
-    ``depth`` levels, and each split costs ``penalty``.
+    ``pairs[:, r, j]``, ``single[j]`` and ``total``, (n_classes + 1,) float64, hold the weight of
+    each class, in units of ``unit``, among the rows with features ``roots[r]`` and ``j``, with
+    ``j``, and among all, and last the number of rows.  Only ``roots``, (n_roots,) int64, may be the
+    first split.  Classes of a leaf tie where their weights differ by at most ``tie``.  A leaf has
+    at least ``min_leaf`` rows, a tree at most ``depth`` levels, and each split costs ``penalty``.
     """
     p, n_classes, top, used, work = len(single), len(total) - 1, budget.max(), 0, 0
     errors, ties = leaf_of(total, n_classes, tie)
