@@ -13,12 +13,37 @@ the misclassification score of the best trees with 0, 1, 2 and 3 feature nodes a
 two.
 
 With two classes only differences matter.  Let ``d`` be the count of class 0 minus that of class 1
-in a leaf; a leaf with ``m`` rows classifies ``(m + |d|) / 2`` of them correctly, and as
-``|a| + |b| = max(|a + b|, |a - b|)``, the best second split under root ``j`` needs no more than
-the smallest and the largest ``d`` over the second features.  Where all rows of a class weigh the
-same, counts are multiplied by the weight once they are complete, and the rest does not change.
+in a leaf; a leaf with ``m`` rows classifies ``(m + |d|) / 2`` of them correctly, and as ``|a| + |b|
+= max(|a + b|, |a - b|)``, the best second split under root ``j`` needs no more than the smallest
+and the largest ``d`` over the second features.  Where all rows of a class weigh the same, counts
+are multiplied by the weight once they are complete, and the rest does not change.
 
-All functions take arrays and fill arrays; nothing is checked.
+All functions take arrays and fill arrays; nothing is checked.  Other modules call some of them for
+sums of weights, with float64 in place of counts and 64 rows in a word.  Arguments that mean the
+same in all kernels; arrays are flat where no shape is given, and N is the width of a line of all
+columns:
+
+- ``shared``, ``node``: the ``SharedArrays`` and the ``CountArrays`` below; ``shape``: (8 or more,)
+  int64, the constants in them.
+- ``rows``: int32, numbers of rows, class by class; ``class_start``: (n_classes + 1,) int64, where
+  each class begins among those of the node, and their number.
+- ``row_bits``: uint8, the features of each row as ``row_bytes`` (int) bytes, the lowest bit first.
+- ``width``: int, the length of a line with an entry for each column: a multiple of 32, whose last
+  entries may be empty.  ``n_active``: int, the columns of the node.  ``node_shape``: (2,) int64,
+  the ``n_active`` and ``width`` of a node.
+- ``blocks``: the words, in lines of ``width``; ``word``: int, the number of a line.
+- ``n_classes``, ``min_leaf``: int, the number of classes, and the least rows of a leaf.
+- ``feature``: int, a split of the node, by its place among the node's columns; ``side``: int, 1 for
+  the rows with the feature, 0 for those without.
+- ``active``: (N,) int64, which of all columns the node's are.
+- ``column_keys``: (2 * (N + 32),) uint64, a line of N + 32 for the first and one for the second
+  words of keys: sums over the rows that have each column and, at N, over all rows.
+- ``totals``: unsigned, by pair of columns (line ``i``, column ``j``), by column (line
+  ``n_active``), and then of all rows together: how many they are, or what they weigh.
+- ``side_cost``: (5, N) float64, lines LEAF_0 to IMPURITY for each split of the node.
+- ``best_by_size``: (8,) float64, the least costs with at most depth two and 0, 1, 2 and 3 feature
+  nodes: of child 1, then of child 0; of a node itself in the first four.  ``child_offset``: int, 0
+  or 4.
 """
 
 from __future__ import annotations
@@ -77,7 +102,10 @@ CountArrays = namedtuple("CountArrays", "all_blocks blocks pairs singles sides c
 
 @njit(**INNER)
 def pack_rows(row_bits, row_bytes, rows, start, stop, blocks, width, word):
-    """Turn rows ``start:stop`` of ``rows`` into blocks from ``word`` on; return the next word."""
+    """Turn rows ``start:stop`` of ``rows`` into blocks from ``word`` on; return the next word.
+
+    ``start`` and ``stop`` are int, and other arguments those of the module's docstring.
+    """
     per_word = element_bits(blocks)
     n_words = (stop - start + per_word - 1) // per_word
     zero = zeros_like(load32(blocks, 0))
@@ -95,7 +123,12 @@ def pack_rows(row_bits, row_bytes, rows, start, stop, blocks, width, word):
 
 @njit(**INNER)
 def sum_words(row_bits, row_bytes, rows, n_rows, row_keys, word, width, column_keys, offset):
-    """Sum one word of the keys of the rows that have each feature, and of all rows."""
+    """Sum one word of the keys of the rows that have each feature, and of all rows.
+
+    ``row_keys``, (2 * all rows,) uint64, has two words for each row, of which ``word`` (0 or 1) is
+    taken; ``n_rows`` (int) of ``rows`` count, and ``column_keys`` is written from ``offset`` (int)
+    on.  The other arguments are those of the module's docstring.
+    """
     zero = zeros_like(load32(column_keys, 0))
     for first in range(0, width, 32):
         total = zero
@@ -114,7 +147,9 @@ def sum_words(row_bits, row_bytes, rows, n_rows, row_keys, word, width, column_k
 def sum_keys(row_bits, row_bytes, rows, n_rows, row_keys, width, column_keys):
     """Sum the 128-bit keys of the rows that have each feature; the last entry gets all rows.
 
-    One word after the other, as the sums of both do not fit the registers.
+    One word after the other, as the sums of both do not fit the registers.  ``row_keys``, (2 * all
+    rows,) uint64, has two words for each row; ``n_rows`` (int) of ``rows`` count.  The other
+    arguments are those of the module's docstring; ``column_keys`` is written.
     """
     nothing, one = np.int64(0), np.int64(1)
     sum_words(row_bits, row_bytes, rows, n_rows, row_keys, nothing, width, column_keys, nothing)
@@ -123,7 +158,7 @@ def sum_keys(row_bits, row_bytes, rows, n_rows, row_keys, width, column_keys):
 
 @njit(**INNER)
 def line_width(n_columns):
-    """Return the length of a line of counts, in whole words.
+    """Return the length of a line of counts for ``n_columns`` (int) columns, in whole words.
 
     Not a multiple of 1,024, where all lines would fall into the same few sets of the cache.
     """
@@ -134,11 +169,16 @@ def line_width(n_columns):
 @njit(**INNER)
 def choose_columns(candidates, n_candidates, counts, n_rows, min_leaf, merge, column_keys, width,
                    slots, active):
-    """Keep the features worth a split; return how many.
+    """Write the features worth a split to ``active``; return how many.
 
     A feature that does not split the rows, or leaves fewer than ``min_leaf`` on one side, goes;
-    with ``merge`` so do all but one of the features that split the rows alike, which their keys
-    tell, as the complement of a feature has the key of all rows minus its own.
+    with ``merge`` (int, as a bool) so do all but one of the features that split the rows alike,
+    which their keys tell, as the complement of a feature has the key of all rows minus its own.
+
+    ``candidates``, int64, are the columns to choose from, the first ``n_candidates`` (int) of the
+    array; ``counts``, (N,) int64, how many of the ``n_rows`` (int) rows have each column.
+    ``slots``, (power of two,) int64, is room.  The other arguments are those of the module's
+    docstring.
     """
     size = width + 32
     low_sum, high_sum = column_keys[width], column_keys[size + width]
@@ -175,7 +215,11 @@ def choose_columns(candidates, n_candidates, counts, n_rows, min_leaf, merge, co
 
 @njit(**INNER)
 def count_singles(blocks, width, first_word, last_word, singles, offset):
-    """Count the rows of words ``first_word:last_word`` that have each feature: ``FQ(i)``."""
+    """Count the rows of words ``first_word:last_word`` that have each feature: ``FQ(i)``.
+
+    ``singles``, counts, receives a line of ``width`` of them from ``offset`` on (all int).  The
+    other arguments are those of the module's docstring.
+    """
     zero = zeros_like(load32(blocks, 0))
     for first in range(0, width, 32):
         count = zero
@@ -189,8 +233,10 @@ def open_node(rows, class_start, candidates, n_candidates, keys_from_rows, share
               node, active, column_keys, node_shape):
     """Pack a node, choose its features, and lay out blocks and rows of those features only.
 
-    ``keys_from_rows``: whether to sum up ``column_keys``; else they are there, or not wanted.
-    ``node_shape`` receives the number of these features and the width of a line of counts.
+    ``candidates``, int64, are the columns to choose from, the first ``n_candidates`` (int) of the
+    array.  ``keys_from_rows`` (int, as a bool): whether to sum up ``column_keys``; else they are
+    there, or not wanted.  The other arguments are those of the module's docstring; ``active``,
+    ``node_shape`` and arrays of ``node`` are written.
     """
     shape, row_bits, row_keys, counts = (shared.shape, shared.row_bits, shared.row_keys,
                                          shared.counts)
@@ -237,7 +283,11 @@ def open_node(rows, class_start, candidates, n_candidates, keys_from_rows, share
 
 @njit(**INNER)
 def list_side(blocks, width, class_start, n_classes, feature, side, rows, starts):
-    """List the rows of a node on one side of a feature, class by class."""
+    """List the rows of a node on one side of a feature, class by class.
+
+    ``rows`` receives their places among the node's rows, and ``starts``, (n_classes + 1,) int64,
+    where each class begins.  The other arguments are those of the module's docstring.
+    """
     per_word = element_bits(blocks)
     n_child_rows, word = 0, 0
     starts[0] = 0
@@ -264,7 +314,12 @@ def pack_child(feature, side, class_start, width, shape, blocks, local_bits, sin
                child_blocks, child_singles, child_start, child_words):
     """Pack one child of ``feature``, grouped by class; return its side.
 
-    ``side`` is 1 or 0, or -1 for the child with fewer rows.
+    ``side`` may be -1, for the child with fewer rows.  ``local_bits`` are the ``row_bits`` of the
+    node's rows and columns, and ``singles`` its counts of each class (a line each).  Of the child
+    ``child_rows`` (int32, places among the node's rows), ``child_blocks`` and ``child_singles`` are
+    written, and, (n_classes + 1,) int64 each, ``child_start`` and ``child_words``: where classes
+    begin among its rows and among its words.  The other arguments are those of the module's
+    docstring.
     """
     n_classes = shape[N_CLASSES]
     if side < 0:
@@ -290,7 +345,9 @@ def interleave_rows(counts, source, source_width, target, target_width):
     """Interleave rows ``k`` and ``k + 16`` of a 32 x 32 block; five times transposes it.
 
     Each time the ten bits of the address of an element, five of the row and five of the column,
-    turn by one place.
+    turn by one place.  ``source`` and ``target`` (int) are where the block begins in ``counts``,
+    numbers of any type, and its copy; ``source_width`` and ``target_width`` (int) how far their
+    rows are apart.
     """
     for k in range(16):
         first = load32(counts, source + k * source_width)
@@ -301,7 +358,11 @@ def interleave_rows(counts, source, source_width, target, target_width):
 
 @njit(**INNER)
 def transpose(counts, source, target, width, scratch):
-    """Write the transposed copy of a 32 x 32 block of a matrix to another place of it."""
+    """Write the transposed copy of a 32 x 32 block of a matrix to another place of it.
+
+    The block begins at ``source`` of ``counts``, numbers of any type with ``width`` in a line, and
+    the copy at ``target``; from ``scratch`` on (all int) there is room for 2,048 numbers.
+    """
     other = scratch + 1024
     interleave_rows(counts, source, width, scratch, 32)
     interleave_rows(counts, scratch, 32, other, 32)
@@ -314,10 +375,14 @@ def transpose(counts, source, target, width, scratch):
 def count_pairs(blocks, width, n_active, start, middle, stop, factor, less, counts, base, scratch):
     """Count ``FQ(i, j)`` over the words ``start:middle``, minus those of ``middle:stop``.
 
-    ``counts[base + i * width + j]`` receives it, with the first counts times ``factor`` and the
-    others times ``less``, where these are not None.  As it is symmetric, the 32 x 32 blocks below
-    the diagonal are transposed copies, unless there are so few words that counting is quicker.  The
-    bits are counted in bytes, which are widened to counts once in ``WORDS_PER_BYTE`` words.
+    ``counts[base + i * width + j]``, unsigned, receives it, with the first counts times ``factor``
+    and the others times ``less``, int64, where these are not None.  ``start``, ``middle``, ``stop``
+    and ``base`` are int; from ``scratch`` on ``counts`` has room for 2,048 numbers.  The other
+    arguments are those of the module's docstring.
+
+    As it is symmetric, the 32 x 32 blocks below the diagonal are transposed copies, unless there
+    are so few words that counting is quicker.  The bits are counted in bytes, which are widened to
+    counts once in ``WORDS_PER_BYTE`` words.
     """
     zero = zeros_like(load32(counts, base))
     copies = stop - start >= 6
@@ -345,10 +410,11 @@ def count_pairs(blocks, width, n_active, start, middle, stop, factor, less, coun
 
 @njit(**INNER)
 def count_strip(blocks, width, n_active, start, middle, stop, factor, less, first, counts, base):
-    """Count 32 columns of ``FQ``, from ``first`` on, over few words; see :func:`count_pairs`.
+    """Count 32 columns of ``FQ``, from ``first`` (int) on, over few words; see :func:`count_pairs`.
 
     ``counts[base + 32 * i + j]`` receives ``FQ(i, first + j)``.  Read at once, a strip is still in
-    the processor's cache.
+    the processor's cache.  ``start``, ``middle``, ``stop``, ``factor``, ``less`` and ``base`` are
+    as there; the other arguments are those of the module's docstring.
     """
     zero = zeros_like(load32(blocks, 0))
     for i in range(n_active):
@@ -368,7 +434,14 @@ def count_strip(blocks, width, n_active, start, middle, stop, factor, less, firs
 @njit(**INNER)
 def score_two_classes(extremes, base, width, n_active, differences, offset, difference, n_rows,
                       best_by_size, child_offset):
-    """Write the best scores of a node or child with 0, 1, 2 and 3 feature nodes."""
+    """Write the best scores of a node or child with 0, 1, 2 and 3 feature nodes.
+
+    ``extremes``, signed, has four lines from ``base`` (int) on: for each root the largest and the
+    smallest difference among the rows of side 1 that have some second feature, then among those of
+    side 0; ``differences``, signed, has from ``offset`` (int) on those of the rows with each
+    feature.  ``difference`` (int) is that of all rows, and ``n_rows`` (int) their number or
+    weight.  The other arguments are those of the module's docstring.
+    """
     one, two, three = np.int64(0), np.int64(0), np.int64(0)
     for j in range(n_active):
         x = read(differences, offset + j)
@@ -392,8 +465,9 @@ def prepare_two(weight_0, weight_1, class_start, shared, node, totals, side_cost
                 best_by_size, node_shape):
     """Count an open node with two classes; see :func:`prepare_classes`.
 
-    ``pairs`` receives ``FQ`` of class 0 minus ``FQ`` of class 1, times the weights of the classes
-    where these are not None, one strip of 32 columns after the other.
+    ``pairs`` of the node receives ``FQ`` of class 0 minus ``FQ`` of class 1, times ``weight_0`` and
+    ``weight_1``, the int64 weights of the classes, where these are not None, one strip of 32
+    columns after the other.  The other arguments are those of the module's docstring.
     """
     shape = shared.shape
     blocks, pairs, singles, extremes = node.blocks, node.pairs, node.singles, node.sides
@@ -463,7 +537,11 @@ def prepare_two(weight_0, weight_1, class_start, shared, node, totals, side_cost
 @njit(**INNER)
 def children_two(weight_0, weight_1, feature, side, class_start, n_active, width, shared,
                  node, best_by_size):
-    """Solve both children of ``feature`` to depth two; see :func:`children_classes`."""
+    """Solve both children of ``feature`` to depth two; see :func:`children_classes`.
+
+    ``weight_0`` and ``weight_1`` are those of :func:`prepare_two`, the other arguments those of the
+    module's docstring.
+    """
     shape, local_bits, child_rows = shared.shape, shared.local_bits, shared.rows
     child_start, child_words = shared.starts, shared.words
     blocks, pairs, singles, extremes = node.blocks, node.pairs, node.singles, node.sides
@@ -522,7 +600,10 @@ def children_two(weight_0, weight_1, feature, side, class_start, n_active, width
 @njit(**ADDRESSED)
 def prepare_two_classes(class_start, shared, node, totals, side_cost, best_by_size,
                         node_shape):
-    """Count an open node of two classes whose rows all weigh one."""
+    """Count an open node of two classes whose rows all weigh one; see :func:`prepare_classes`.
+
+    The arguments are those of the module's docstring.
+    """
     prepare_two(None, None, class_start, shared, node, totals, side_cost,
                 best_by_size, node_shape)
 
@@ -530,7 +611,10 @@ def prepare_two_classes(class_start, shared, node, totals, side_cost, best_by_si
 @njit(**ADDRESSED)
 def children_two_classes(feature, side, class_start, n_active, width, shared, node,
                          best_by_size):
-    """Solve both children of ``feature`` to depth two, of rows that all weigh one."""
+    """Solve both children of ``feature`` to depth two, of rows that all weigh one.
+
+    The arguments are those of the module's docstring; see :func:`children_classes`.
+    """
     children_two(None, None, feature, side, class_start, n_active, width, shared,
                  node, best_by_size)
 
@@ -538,7 +622,10 @@ def children_two_classes(feature, side, class_start, n_active, width, shared, no
 @njit(**ADDRESSED)
 def prepare_weighted_classes(class_start, shared, node, totals, side_cost,
                              best_by_size, node_shape):
-    """Count an open node of two classes that each have a weight."""
+    """Count an open node of two classes that each have a weight; see :func:`prepare_classes`.
+
+    The arguments are those of the module's docstring.
+    """
     shape = shared.shape
     prepare_two(shape[CLASS_WEIGHT_0], shape[CLASS_WEIGHT_1], class_start, shared,
                 node, totals, side_cost, best_by_size, node_shape)
@@ -547,7 +634,10 @@ def prepare_weighted_classes(class_start, shared, node, totals, side_cost,
 @njit(**ADDRESSED)
 def children_weighted_classes(feature, side, class_start, n_active, width, shared,
                               node, best_by_size):
-    """Solve both children of ``feature`` to depth two, of two classes that each have a weight."""
+    """Solve both children of ``feature`` to depth two, of two classes that each have a weight.
+
+    The arguments are those of the module's docstring; see :func:`children_classes`.
+    """
     shape = shared.shape
     children_two(shape[CLASS_WEIGHT_0], shape[CLASS_WEIGHT_1], feature, side, class_start, n_active,
                  width, shared, node, best_by_size)
@@ -561,8 +651,10 @@ def best_sizes(leaf, sides, singles, number, whole, n_active, width, min_leaf, b
                child_offset):
     """Write the least costs with 0, 1, 2 and 3 feature nodes, from ``child_offset`` on.
 
-    ``number`` is where ``singles`` has the numbers of rows (-1: each root is allowed), ``whole``
-    that of all rows.
+    ``leaf`` (float64) is what one leaf costs, and ``sides`` has the lines LEAF_0 to SPLIT_1, of
+    counts or float64, for each root.  ``number`` (int) is where ``singles`` has the numbers of rows
+    with each feature (-1: each root is allowed), ``whole`` that of all rows.  The other arguments
+    are those of the module's docstring.
     """
     one, two, three = leaf, leaf, leaf
     for i in range(n_active):
@@ -585,9 +677,11 @@ def score_classes(pairs, singles, n_active, width, n_classes, min_leaf, sides, b
                   child_offset):
     """Write the costs of both sides of every root, as leaves and split once, and the least ones.
 
-    ``singles`` has a line for each class and one of the numbers of rows, then the same of all rows
-    together.  Sums of weights do not tell numbers of rows: with a minimum leaf size ``pairs`` has
-    those in a matrix of their own, else there are none.
+    ``sides`` receives the lines LEAF_0 to SPLIT_1.  ``singles``, of counts or float64, has a line
+    for each class and one of the numbers of rows, then the same of all rows together.  ``pairs``
+    has a square of ``width`` lines for each class.  Sums of weights do not tell numbers of rows:
+    with a minimum leaf size ``pairs`` has those in a square of their own, else there are none.  The
+    other arguments are those of the module's docstring.
     """
     square, last, number = width * width, (n_classes + 1) * width, n_classes * width
     counted = element_bits(pairs) < 64
@@ -644,7 +738,9 @@ def score_classes(pairs, singles, n_active, width, n_classes, min_leaf, sides, b
 def write_costs(pairs, singles, n_pairs, n_active, width, n_classes, sides, totals, side_cost):
     """Write what a scored node leaves for the search: sums over the classes, and costs of splits.
 
-    ``n_pairs`` is the number of columns that have sums with others.
+    ``pairs``, ``singles`` and ``sides`` are those of :func:`score_classes`; ``n_pairs`` (int) is
+    the number of columns that have sums with others.  ``totals`` and ``side_cost`` are written;
+    they and the other arguments are those of the module's docstring.
     """
     square, last = width * width, (n_classes + 1) * width
     zero, whole = zeros_like(load32(pairs, 0)), 0.0
@@ -674,7 +770,13 @@ def write_costs(pairs, singles, n_pairs, n_active, width, n_classes, sides, tota
 @njit(**INNER)
 def score_children(pairs, singles, child_pairs, child_singles, n_sums, n_active, width, n_classes,
                    min_leaf, sides, best_by_size, child_offset):
-    """Score the child that was summed up, and the other, whose sums are those of the node less."""
+    """Score the child that was summed up, and the other, whose sums are those of the node less.
+
+    ``pairs`` and ``singles`` of the node and ``sides`` are those of :func:`score_classes`, and
+    ``child_pairs`` and ``child_singles`` the same of the child, which become those of the other;
+    ``n_sums`` (int) is the number of squares of pairs.  ``child_offset`` is of the first child; it
+    and the other arguments are those of the module's docstring.
+    """
     score_classes(child_pairs, child_singles, n_active, width, n_classes, min_leaf, sides,
                   best_by_size, child_offset)
     for c in range(n_sums):
@@ -690,7 +792,9 @@ def score_children(pairs, singles, child_pairs, child_singles, n_sums, n_active,
 def count_classes(blocks, width, n_active, class_start, words, n_classes, pairs, singles):
     """Count the pairs of columns of each class, and the rows of all classes together.
 
-    ``words`` are the words of ``blocks`` at which the classes begin.
+    ``words``, (n_classes + 1,) int64, are the words of ``blocks`` at which the classes begin.
+    ``pairs`` and ``singles``, whose lines of the classes are there, are those of
+    :func:`score_classes`, and written.  The other arguments are those of the module's docstring.
     """
     square, last, number = width * width, (n_classes + 1) * width, n_classes * width
     for c in range(n_classes):
@@ -709,7 +813,11 @@ def count_classes(blocks, width, n_active, class_start, words, n_classes, pairs,
 @njit(**ADDRESSED)
 def prepare_classes(class_start, shared, node, totals, side_cost, best_by_size,
                     node_shape):
-    """Count an open node: pairwise frequencies and the best depth-two tree under each root."""
+    """Count an open node: pairwise frequencies and the best depth-two tree under each root.
+
+    The arguments are those of the module's docstring; all but ``class_start`` and ``node_shape``
+    are written.
+    """
     shape, words = shared.shape, shared.words
     blocks, pairs, singles, sides = node.blocks, node.pairs, node.singles, node.sides
     n_classes, kept, width = shape[N_CLASSES], node_shape[0], node_shape[1]
@@ -728,9 +836,9 @@ def children_classes(feature, side, class_start, n_active, width, shared, node,
                      best_by_size):
     """Solve both children of ``feature`` to depth two, from the counts of a prepared node.
 
-    The child ``side`` is counted (-1: that with fewer rows), the other follows by subtraction.
-    ``best_by_size``, (8,), receives the best scores of child 1 with 0, 1, 2, 3 feature nodes, then
-    of child 0.
+    The child ``side`` is counted (-1: that with fewer rows), the other follows by subtraction.  The
+    arguments are those of the module's docstring; ``best_by_size`` receives the best scores of both
+    children.
     """
     shape, local_bits, child_rows = shared.shape, shared.local_bits, shared.rows
     child_start, child_words = shared.starts, shared.words
@@ -751,7 +859,9 @@ def children_classes(feature, side, class_start, n_active, width, shared, node,
 def add_closure(feature, totals, n_active, width, active, literals, sums):
     """Sum the keys of all literals that hold in each child of ``feature``.
 
-    A literal is a feature with a value.  ``sums`` receives two words for child 1, two for child 0.
+    A literal is a feature with a value; ``literals``, (4 * N,) uint64, has for each column two
+    words for rows without it, then two for those with it.  ``sums``, (4,) uint64, receives two
+    words for child 1, two for child 0.  The other arguments are those of the module's docstring.
     """
     sums[:] = 0
     last = n_active * width
@@ -768,7 +878,12 @@ def add_closure(feature, totals, n_active, width, active, literals, sums):
 
 @njit(**ADDRESSED)
 def bound_by_similarity(feature, totals, n_active, width, value_1, value_0, bound_1, bound_0):
-    """Bound the children of all features by those of ``feature`` (Proposition 9)."""
+    """Bound the children of all features by those of ``feature`` (Proposition 9).
+
+    ``value_1`` and ``value_0`` (float64) are what its children 1 and 0 cost at least; ``bound_1``
+    and ``bound_0``, (N,) float64, those of every feature, are raised.  The other arguments are
+    those of the module's docstring.
+    """
     last = n_active * width
     n_rows, alone = np.float64(totals[last + width]), np.float64(totals[last + feature])
     # Slices, as an index that might be negative keeps the loop from being vectorised.
@@ -787,10 +902,13 @@ def bound_by_earlier_node(other, side, parent, parent_active, parent_width, feat
                           bound_0):
     """Bound the children of a node by those of the node that another split of its parent made.
 
-    The other node is one ``side`` of the parent's split ``other``, which is split ``feature`` here;
-    ``other_bound_1`` and ``other_bound_0`` have lower bounds on its children by the number of the
-    split in the parent, ``parent_index``.  They hold here less the weight of the rows that only the
-    other node has.
+    The other node is one ``side`` of the parent's split ``other`` (int), which is split ``feature``
+    here.  ``parent``, ``parent_active`` and ``parent_width`` are ``totals``, ``n_active`` and
+    ``width`` of the parent, and ``parent_index``, (n_active,) int64, has the number there of each
+    split.  ``other_bound_1`` and ``other_bound_0``, (N,) float64, have lower bounds on the other's
+    children by that number; ``bound_1`` and ``bound_0``, (N,) float64, are raised to them less the
+    weight of the rows that only the other node has.  The other arguments are those of the module's
+    docstring.
     """
     last, parent_last = n_active * width, parent_active * parent_width
     cut = np.float64(parent[parent_last + other]) - np.float64(totals[last + feature])

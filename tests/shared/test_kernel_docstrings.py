@@ -13,7 +13,8 @@ UNNAMED = {"njit": 0, "intrinsic": 1, "_operation": 2}
 SHARED = "the module's docstring"
 # Where all of them do so; in the end all of odtlib.
 FOLDERS = ("odtlib/_numba", "odtlib/heuristics", "odtlib/_tree_kernels.py", "odtlib/certificate.py",
-           "odtlib/murtree/_cache.py", "odtlib/murtree/_groups.py", "odtlib/murtree/extensions",
+           "odtlib/murtree/_cache.py", "odtlib/murtree/_groups.py", "odtlib/murtree/_kernels.py",
+           "odtlib/murtree/extensions",
            "odtbook/published/_candidate_kernels.py", "odtbook/published/_medoid_kernels.py")
 
 

@@ -101,13 +101,12 @@ def add(names, counts, size, errors, count):
 @njit(**OPTIONS)
 def count_two(pairs, single, roots, total, min_leaf, depth, unit, penalty, budget, tie, first,
               slice_work, names, counts):
-    """Count the trees with ``m`` splits that cost at most ``budget[m]``, (4,) float64, by size and
-    errors.
+    """Count the trees with ``m`` splits that cost at most ``budget[m]``, by size and errors.
 
-    ``counts`` are those of the entries of ``names``, which hold ``4 * errors + m``; -1 is a free
-    one; both are (power of two,) int64.  Begins where ``first`` says (-1: with the leaf), stops
-    after about ``slice_work`` pairs of subtrees or when half of the entries are used, and returns
-    where to go on (-1: all is done).
+    ``budget`` is (4,) float64.  ``counts`` are those of the entries of ``names``, which hold ``4 *
+    errors + m``; -1 is a free one; both are (power of two,) int64.  Begins where ``first`` says
+    (-1: with the leaf), stops after about ``slice_work`` pairs of subtrees or when half of the
+    entries are used, and returns where to go on (-1: all is done).
 
     ``pairs[:, r, j]``, ``single[j]`` and ``total``, (n_classes + 1,) float64, hold the weight of
     each class, in units of ``unit``, among the rows with features ``roots[r]`` and ``j``, with
