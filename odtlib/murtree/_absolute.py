@@ -6,7 +6,19 @@ each gives its weight to the leaf that it falls into until half of that leaf's w
 depth-two problem so takes ``n p^2`` steps like pairwise sums do, on vectors of leaves.
 
 The numbers of a row are its weight and its weight times target; its target stands where other
-objectives have the rows' own costs.  The arrays are those of :mod:`odtlib.murtree._sums`.
+objectives have the rows' own costs.  Arguments are those of :mod:`odtlib.murtree._sums`, where more
+is said of them; arrays are flat:
+
+- ``shape`` (int64): the constants of the search.
+- ``n_rows``: int, the rows of the node; ``n_members``: int, those that count, the first ones of
+  ``lists`` (int64), in the order of their targets.
+- ``local_bits`` (uint8): the features of each row, ``width`` / 8 bytes; ``amounts`` (float64,
+  n_lines + 2, n_rows): their lines, targets, and what each can cost at the most.
+- ``n_active``, ``width``: int, the columns of the node, and the length of a line of them.
+- ``pairs`` (float64, n_lines, n_active, width) and ``singles`` (float64, n_lines + 2, width; then
+  the sums over all rows): the sums of the members.
+- ``sides`` (float64): lines of ``width``: the costs of both sides of each root, then remaining
+  weights and lower halves.
 """
 
 from __future__ import annotations
@@ -36,8 +48,11 @@ REMAINING_1, REMAINING_0, LOW_1, LOW_0 = 5, 7, 9, 11
 def take_lower_half(local_bits, byte, weight, target, sides, with_offset, without_offset, width):
     """Let a row give its weight to eight leaves with its features, and to eight without.
 
-    The features are the bits of ``byte``; what remains of the leaves' halves is in ``sides`` from
-    both offsets on.  Each takes no more than that, and adds it up in its lower half.
+    The features are the bits of byte ``byte`` (int) of ``local_bits``, and ``weight`` and
+    ``target`` (float64) are the row's.  What remains of the leaves' halves is in ``sides`` from
+    ``with_offset`` and from ``without_offset`` (int) on.  Each takes no more than that, and adds it
+    up in its lower half.  ``local_bits``, ``sides`` and ``width`` are those of the module's
+    docstring.
     """
     zero, low = zeros_like(load8(sides, with_offset)), (LOW_1 - REMAINING_1) * width
     inside = add_where(zero, local_bits, byte, spread_like(zero, weight))
@@ -57,7 +72,10 @@ def take_lower_half(local_bits, byte, weight, target, sides, with_offset, withou
 @njit(**INNER)
 def cost_leaves(shape, local_bits, amounts, n_rows, lists, n_members, singles, n_active, width,
                 sides):
-    """Write what both sides of every root cost as leaves, and what all members cost together."""
+    """Write what both sides of every root cost as leaves, and what all members cost together.
+
+    The arguments are those of the module's docstring; ``sides`` is written.
+    """
     weights, products = shape[LINE_OF], shape[LINE_OF + 1]
     last, target = (shape[N_LINES] + 2) * width, shape[N_LINES]
     weight, product = singles[last + weights], singles[last + products]
@@ -87,7 +105,11 @@ def cost_leaves(shape, local_bits, amounts, n_rows, lists, n_members, singles, n
 @njit(**ADDRESSED)
 def score(shape, local_bits, amounts, n_rows, lists, n_members, pairs, singles, n_active, width,
           sides):
-    """Write the absolute error of both sides of every root, as leaves and split once."""
+    """Write the absolute error of both sides of every root, as leaves and split once.
+
+    The arguments are those of the module's docstring; ``sides`` is written, and the part ``j < i``
+    of each line of ``pairs``.
+    """
     mirror(pairs, shape[N_LINES], n_active, width)
     cost_leaves(shape, local_bits, amounts, n_rows, lists, n_members, singles, n_active, width,
                 sides)
@@ -133,7 +155,11 @@ def score(shape, local_bits, amounts, n_rows, lists, n_members, pairs, singles, 
 
 @njit(**ADDRESSED)
 def cost_of_leaf(shape, amounts, n_rows, lists, n_members, sides):
-    """Write what a leaf with the listed rows costs, from those rows alone."""
+    """Write what a leaf with the listed rows costs, from those rows alone, behind the lines of
+    ``sides``.
+
+    The arguments are those of the module's docstring.
+    """
     weights, target = shape[LINE_OF] * n_rows, shape[N_LINES] * n_rows
     weight, reached, centre, cost = 0.0, 0.0, 0.0, 0.0
     for m in range(n_members):
@@ -150,7 +176,11 @@ def cost_of_leaf(shape, amounts, n_rows, lists, n_members, sides):
 
 @njit(**ADDRESSED)
 def bound_rows(shape, amounts, n_rows, lists, n_members, sides):
-    """Write what each row costs at the most where the node's targets are predicted."""
+    """Write what each row costs at the most where the node's targets are predicted.
+
+    That goes into ``amounts``.  The arguments are those of the module's docstring; all rows of the
+    node count.
+    """
     weights, target = shape[LINE_OF] * n_rows, shape[N_LINES] * n_rows
     least, greatest = amounts[target], amounts[target + n_rows - 1]
     for r in range(n_rows):

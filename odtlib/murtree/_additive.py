@@ -1,9 +1,23 @@
 """What leaves cost by an additive objective: the kernels that ask its compiled ``leaf_cost``.
 
-They take the arrays of :mod:`odtlib.murtree._sums`.  An objective's own code is one kernel that
-costs 32 leaves, and perhaps one that bounds a row; both are called by their address, in ``shape``.
-The four leaves of eight pairs of splits lie in ``sides`` together, number by number, so that the
-loop over them can be vectorised.
+An objective's own code is one kernel that costs 32 leaves, and perhaps one that bounds a row; both
+are called by their address, in ``shape``.  The four leaves of eight pairs of splits lie in
+``sides`` together, number by number, so that the loop over them can be vectorised.
+
+Arguments are those of :mod:`odtlib.murtree._sums`, where more is said of them; arrays are flat:
+
+- ``shape`` (int64): the constants of the search.
+- ``n_rows``: int, the rows of the node; ``n_members``: int, those that count, the first ones of
+  ``lists`` (int64).
+- ``local_bits`` (uint8): the features of each row; ``amounts`` (float64, n_lines + 2, n_rows):
+  their lines, own costs, and what each can cost at the most.
+- ``n_active``, ``width``: int, the columns of the node, and the length of a line of them.
+- ``pairs`` (float64, n_lines, n_active, width) and ``singles`` (float64, n_lines + 2, width; then
+  the sums over all rows): the sums of the members; ``square``: int, n_active * width.
+- ``sides`` (float64): the costs of both sides of each root, and room; ``room`` and ``costs``: int,
+  where the numbers of 32 leaves begin there, and behind them their costs (but see
+  :func:`cost_rows`).
+- ``n_free``: int, how many numbers of the objective are not only added.
 """
 
 from __future__ import annotations
@@ -56,12 +70,13 @@ OWN = (_F64, types.int64)
 
 
 def costing(leaf_cost, n_sums):
-    """Make the kernel that costs 32 leaves, whose sums lie from ``start`` on number by number.
-
-    Their costs come behind.
-    """
+    """Make the kernel that costs 32 leaves, given their sums: ``costs(sides, start)``."""
     def costs(sides, start):
         # A view, as an index that might be negative keeps the loop from being vectorised.
+        """Write the costs of 32 leaves behind their sums, which lie number by number.
+
+        ``sides`` is (n,) float64, and ``start`` (int) where they begin.
+        """
         results = strided(sides, start + LEAVES * n_sums, np.int64(LEAVES), np.int64(1))
         for m in range(LEAVES):
             results[m] = leaf_cost(strided(sides, start + m, n_sums, np.int64(LEAVES)))
@@ -69,11 +84,12 @@ def costing(leaf_cost, n_sums):
 
 
 def bounding(row_bound, n_sums):
-    """Make the kernel that bounds a row, given its numbers, the least and the greatest ones.
-
-    They lie from ``start`` on, and the bound comes behind.
-    """
+    """Make the kernel that bounds a row: ``bound(sides, start)``."""
     def bound(sides, start):
+        """Write the bound of a row behind its numbers, the least and the greatest ones of all.
+
+        ``sides`` is (n,) float64, and ``start`` (int) where they begin.
+        """
         sides[start + 3 * n_sums] = row_bound(
             strided(sides, start, n_sums, np.int64(1)),
             strided(sides, start + n_sums, n_sums, np.int64(1)),
@@ -114,9 +130,11 @@ def compiled(make, function, n_sums):
 
 @njit(**OPTIONS)
 def cost_rows(address, sums, n_sums, room, result):
-    """Write the costs of leaves, (n,), given their sums, (n, n_sums), by the kernel at an address.
+    """Write the costs of leaves, given their sums, by the kernel at an address.
 
-    ``room`` has places for 33 * (n_sums + 1) numbers.
+    ``address`` (int) is that of :func:`costing`'s kernel, ``sums`` are (n * n_sums,) float64,
+    ``n_sums`` (int) for each leaf, and ``result``, (n,) float64, is written.  ``room``, float64,
+    has places for 32 * (n_sums + 1) numbers.
     """
     for first in range(0, len(result), LEAVES):
         n = min(len(result) - first, LEAVES)
@@ -130,7 +148,10 @@ def cost_rows(address, sums, n_sums, room, result):
 
 @njit(**INNER)
 def ask(shape, sides, room):
-    """Cost the 32 leaves in ``room``, without the last number of each where that is only added."""
+    """Cost the 32 leaves in ``room``, without the last number of each where that is only added.
+
+    ``shape``, ``sides`` and ``room`` are those of the module's docstring.
+    """
     last, zero = room + LEAVES * (shape[N_SUMS] - 1), zeros_like(load8(sides, room))
     if shape[ADDS_LAST]:
         for m in range(0, LEAVES, 8):
@@ -142,7 +163,8 @@ def ask(shape, sides, room):
 def lay_out(shape, n_free, pairs, singles, square, width, i, k, sides, room):
     """Write the sums of the four leaves of roots ``i`` and ``k .. k + 7``, number by number.
 
-    ``n_free`` numbers from ``room`` on: leaves 11, 10, 01, 00, eight of each.
+    ``n_free`` numbers from ``room`` on: leaves 11, 10, 01, 00, eight of each.  ``i`` and ``k`` are
+    int; the other arguments are those of the module's docstring.
     """
     last = (shape[N_LINES] + 2) * width
     for c in range(n_free):
@@ -160,8 +182,10 @@ def lay_out(shape, n_free, pairs, singles, square, width, i, k, sides, room):
 def compare(shape, pairs, singles, square, width, i, k, sides, costs, mine_1, mine_0):
     """Take the costs of 32 leaves where they are better and every leaf is large enough.
 
-    Return the best of root ``i`` with each of eight others, in side 1 and in side 0; those of the
-    others are in ``sides``.
+    ``i`` and ``k`` (int) are the root and the first of eight others.  Return the best of root ``i``
+    with each of these, in side 1 and in side 0, or ``mine_1`` and ``mine_0``, eight float64 each,
+    where they are better; those of the others are in ``sides``.  The other arguments are those of
+    the module's docstring.
     """
     number, last = shape[NUMBER], (shape[N_LINES] + 2) * width
     n11 = load8(pairs, number * square + i * width + k)
@@ -185,7 +209,8 @@ def compare(shape, pairs, singles, square, width, i, k, sides, costs, mine_1, mi
 def cost_sides(shape, n_free, singles, n_active, width, sides, room, costs):
     """Write what both sides of every root cost, as leaves and split once, and all rows together.
 
-    The costs of splits are in ``sides`` already, but for the rows' own.
+    The costs of splits are in ``sides`` already, but for the rows' own.  The arguments are those of
+    the module's docstring.
     """
     n_lines, tiny, half = shape[N_LINES], sides[room - SPARE + NOTHING], LEAVES // 2
     last = (n_lines + 2) * width
@@ -218,7 +243,7 @@ def score(shape, local_bits, amounts, n_rows, lists, n_members, pairs, singles, 
     """Write the costs of both sides of every root, as leaves and split once; see ``_sums.score``.
 
     Two columns have the same four leaves whichever comes first, so column ``i`` is compared with
-    those from ``i`` on, eight at a time.
+    those from ``i`` on, eight at a time.  The arguments are those of the module's docstring.
     """
     n_sums, square, room = shape[N_SUMS], n_active * width, behind(shape) + SPARE
     n_free, costs = n_sums - shape[ADDS_LAST], room + LEAVES * n_sums
@@ -240,7 +265,11 @@ def score(shape, local_bits, amounts, n_rows, lists, n_members, pairs, singles, 
 
 @njit(**ADDRESSED)
 def cost_of_leaf(shape, amounts, n_rows, lists, n_members, sides):
-    """Write what a leaf with the listed rows costs, from those rows alone."""
+    """Write what a leaf with the listed rows costs, from those rows alone, behind the lines of
+    ``sides``.
+
+    The arguments are those of the module's docstring.
+    """
     n_sums, room = shape[N_SUMS], behind(shape) + SPARE
     n_free, own = n_sums - shape[ADDS_LAST], 0.0
     for m in range(n_members):
@@ -258,9 +287,10 @@ def cost_of_leaf(shape, amounts, n_rows, lists, n_members, sides):
 
 @njit(**ADDRESSED)
 def bound_rows(shape, amounts, n_rows, lists, n_members, sides):
-    """Write what each row costs at the most, beside what it costs anyhow.
+    """Write into ``amounts`` what each row costs at the most, beside what it costs anyhow.
 
-    The objective learns in which range the numbers of the rows are, each for one of the first.
+    The objective learns in which range the numbers of the rows are, each for one of the first.  The
+    arguments are those of the module's docstring; all rows of the node count.
     """
     n_sums, own, room = shape[N_SUMS], shape[N_LINES] * n_rows, behind(shape) + SPARE
     n_free, least, greatest = n_sums - shape[ADDS_LAST], room + n_sums, room + 2 * n_sums

@@ -16,18 +16,31 @@ What is left of a sum when a larger one is subtracted may be rounding only, wher
 uneven.  Without pairwise sums (``COUNT_PAIRS``) nothing is subtracted: each leaf is summed up from
 its own rows, and the search splits the rows down to depth one.
 
-All functions take arrays and fill arrays; nothing is checked.  Many take these:
+All functions take arrays and fill arrays; nothing is checked.  Arguments that mean the same in all
+kernels; arrays are flat, and N is the width of a line of all columns:
 
 - ``shape`` (int64): the constants of the search, see below.
-- ``blocks`` (float64, read as words): word ``w * width + j`` has feature ``j`` of 64 rows.
-- ``local_bits`` (uint8, n_rows x width / 8): the features of each row.
-- ``amounts`` (n_lines + 2, n_rows): the lines, the own costs, and what a row can cost at the most.
+- ``shared``, ``node``: the ``SharedArrays`` of ``_kernels`` and the ``SumArrays`` below.
+- ``n_rows``: int, the rows of the node; ``starts`` (2,) int64: zero and their number.
+- ``n_active``, ``width``: int, the columns of the node, and the length of a line of them, a
+  multiple of 32; ``node_shape`` (2,) int64 has both.  ``first``: int, a column, from which on a
+  vector has so many as it has lanes.
+- ``blocks`` (int64): word ``w * width + j`` has feature ``j`` of 64 rows.
+- ``local_bits`` (uint8, n_rows x width / 8): the features of each row, the lowest bit first.
+- ``amounts`` (float64, n_lines + 2, n_rows): the lines, the own costs, and what a row can cost at
+  the most.
 - ``lists`` (int64): room for two lists of rows, then bit sets of rows: the members, those of them
   that have a feature, the others, those that a line counts, and one set for each counted line.
-- ``pairs`` (n_lines, n_active, width), ``singles`` (n_lines + 2, width) and, behind these, the sums
-  over all rows (n_lines + 2).
-- ``sides`` (13, full width), then ``SPARE`` numbers: the costs of both sides of each root in the
-  lines that ``_kernels`` names, and what the kernels of an objective need.
+- ``n_members``: int, the rows that are summed up: a leaf, a child, or all; they come first in
+  ``lists``.
+- ``pairs`` (float64, n_lines, n_active, width), ``singles`` (float64, n_lines + 2, width) and,
+  behind these, the sums over all rows (n_lines + 2).
+- ``sides`` (float64): room for 13 lines of N, of which ``width`` are used, then ``SPARE`` numbers:
+  the costs of both sides of each root in the lines that ``_kernels`` names, and what the kernels of
+  an objective need.
+- ``best_by_size`` (8,) float64: the least costs with 0, 1, 2, 3 feature nodes of child 1, then of
+  child 0; ``child_offset``: int, 0 or 4.
+- ``feature``: int, a split of the node; ``side``: int, 1 for the rows with the feature, else 0.
 """
 
 from __future__ import annotations
@@ -89,7 +102,7 @@ SumArrays = namedtuple("SumArrays", "blocks amounts pairs singles sides lists ch
 
 @njit(**INNER)
 def behind(shape):
-    """Return where the lines of ``sides`` end."""
+    """Return where the lines of ``sides`` end, by the ``shape`` of the module's docstring."""
     return N_SIDES * shape[N_COLUMNS]
 
 
@@ -98,10 +111,10 @@ def open_sums(rows, starts, candidates, n_candidates, keys_from_rows, shared, no
               column_keys, node_shape):
     """Choose the features of a node and lay out its rows as bits and numbers.
 
-    ``rows`` (int32, n_rows) are its rows, ``starts`` (2,) zero and their number; ``candidates``
-    (n_candidates,) the features of its parent; ``active`` receives those that are kept, and
-    ``node_shape`` (2,) their number and the width of a line; ``shared`` and ``node`` are
-    ``SharedArrays`` and ``SumArrays``; see ``_kernels.open_node``.
+    ``rows`` (int32) are its rows; ``candidates`` (int64) has ``n_candidates`` (int) features of its
+    parent; ``active`` (N,) int64 receives those that are kept.  ``column_keys`` (2 * (N + 32),)
+    uint64 is written with ``keys_from_rows`` (int), as in ``_kernels.open_node``.  The other
+    arguments are those of the module's docstring.
     """
     shape, numbers, amounts, lists = shared.shape, shared.numbers, node.amounts, node.lists
     n_rows, per_row = starts[1], shape[N_LINES] + 2
@@ -125,7 +138,11 @@ def open_sums(rows, starts, candidates, n_candidates, keys_from_rows, shared, no
 
 @njit(**INNER)
 def list_bits(words, first_word, n_words, lists, start):
-    """List the positions of the set bits of some words; return the end of the list."""
+    """List the positions of the set bits of some words; return the end of the list.
+
+    ``words`` (int64) are read from ``first_word`` on, ``n_words`` of them, and ``lists`` (int64) is
+    written from ``start`` on (all int).
+    """
     for word in range(n_words):
         bits = read(words, first_word + word)
         while bits != 0:
@@ -137,7 +154,11 @@ def list_bits(words, first_word, n_words, lists, start):
 
 @njit(**INNER)
 def list_members(blocks, width, n_rows, feature, side, lists):
-    """List the rows on one side of ``feature`` (-1: all rows); return how many there are."""
+    """List the rows on one side of ``feature`` (-1: all rows); return how many there are.
+
+    The arguments are those of the module's docstring; ``lists`` receives the list and the bit set.
+    ``side`` does not count for all rows.
+    """
     for word in range((n_rows + 63) // 64):
         size = n_rows - 64 * word
         bits = (np.int64(1) << size) - 1 if size < 64 else np.int64(-1)
@@ -152,7 +173,8 @@ def list_common(blocks, width, n_rows, i, lists, start, listed):
     """List the members with column ``i``, or those without it if they are fewer, from ``start`` on.
 
     Return the end of the list, and whether it has those without.  Their bits are set in any case,
-    the list is made where ``listed``.
+    the list is made where ``listed`` (bool).  ``i`` and ``start`` are int; ``start`` is the number
+    of members.  The other arguments are those of the module's docstring.
     """
     n_words, inside, ones = (n_rows + 63) // 64, 2 * n_rows, np.int64(0)
     common = inside + n_words
@@ -173,8 +195,9 @@ def list_common(blocks, width, n_rows, i, lists, start, listed):
 def sum_listed(zero, local_bits, amounts, line, lists, start, stop, first, width):
     """Return the sums of a line of amounts over listed rows, for the columns from ``first`` on.
 
-    ``line`` is where the line begins, ``start:stop`` the part of ``lists``; the sums are as many as
-    the vector ``zero`` has lanes.
+    ``line`` (int) is where the line begins in ``amounts``, ``start:stop`` (int) the part of
+    ``lists``; the sums are as many as the vector ``zero`` of float64 has lanes.  The other
+    arguments are those of the module's docstring.
     """
     total, row_bytes, byte = zero, np.int64(width // 8), np.int64(first // 8)
     for k in range(start, stop):
@@ -186,7 +209,11 @@ def sum_listed(zero, local_bits, amounts, line, lists, start, stop, first, width
 
 @njit(**INNER)
 def count_line(lists, members, c, n_rows):
-    """Leave of a bit set of rows those that line ``c`` counts; return where they are."""
+    """Leave of a bit set of rows those that line ``c`` (int) counts; return where they are.
+
+    ``members`` (int) is where the bit set begins in ``lists``, as is what is returned.  ``lists``
+    and ``n_rows`` are those of the module's docstring.
+    """
     n_words = (n_rows + 63) // 64
     counted, mask = 2 * n_rows + 3 * n_words, 2 * n_rows + (4 + c) * n_words
     for word in range(n_words):
@@ -196,7 +223,11 @@ def count_line(lists, members, c, n_rows):
 
 @njit(**INNER)
 def count_members(blocks, lists, first_word, n_rows, first, width):
-    """Count the rows of a bit set, for 32 columns from ``first`` on."""
+    """Return how many rows of a bit set have each of 32 columns from ``first`` on, as float64.
+
+    ``first_word`` (int) is where the bit set begins in ``lists``.  The other arguments are those of
+    the module's docstring.
+    """
     count = zeros_like(load32(blocks, 0))
     for word in range((n_rows + 63) // 64):
         count = add(count, population_count(bitwise_and(
@@ -210,7 +241,8 @@ def add_singles(local_bits, blocks, amounts, n_rows, begin, end, n_counted, list
                 total_of, singles):
     """Sum up the lines ``begin:end`` over the members, for each column and, from ``total_of``, all.
 
-    The first ``n_counted`` lines are counted.
+    The first ``n_counted`` lines are counted; ``total_of`` (int) is where the sums of all lines
+    begin in ``singles`` (all int).  The other arguments are those of the module's docstring.
     """
     zero = zeros_like(load32(singles, 0))
     for c in range(begin, end):
@@ -233,7 +265,9 @@ def add_pairs(local_bits, blocks, amounts, n_rows, begin, end, n_counted, lists,
               n_active, width, singles, pairs):
     """Sum up the lines ``begin:end`` over the members, for each pair of columns.
 
-    Of each line of ``pairs`` the part ``j >= i`` of every row ``i`` is written.
+    Of each line of ``pairs``, the first for ``begin``, the part ``j >= i`` of every row ``i`` is
+    written.  The first ``n_counted`` lines are counted (all int).  The other arguments are those of
+    the module's docstring; ``singles`` has the sums of the lines.
     """
     square, right = n_active * width, (n_active + 7) // 8 * 8
     common = 2 * n_rows + (n_rows + 63) // 64
@@ -269,7 +303,10 @@ def add_pairs(local_bits, blocks, amounts, n_rows, begin, end, n_counted, lists,
 @njit(**INNER)
 def add_rows(shape, local_bits, blocks, amounts, n_rows, lists, n_members, n_active, width, pairs,
              singles):
-    """Sum up the members: what their leaves cost comes from ``pairs`` and ``singles``."""
+    """Sum up the members: what their leaves cost comes from ``pairs`` and ``singles``.
+
+    The arguments are those of the module's docstring.
+    """
     n_lines, n_counted = shape[N_LINES], shape[N_COUNTED]
     add_singles(local_bits, blocks, amounts, n_rows, np.int64(0), n_lines + 1, n_counted, lists,
                 n_members, width, (n_lines + 2) * width, singles)
@@ -279,7 +316,10 @@ def add_rows(shape, local_bits, blocks, amounts, n_rows, lists, n_members, n_act
 
 @njit(**INNER)
 def mirror(pairs, n_sums, n_active, width):
-    """Fill in the part ``j < i`` of the first ``n_sums`` lines, which are symmetric."""
+    """Fill in the part ``j < i`` of the first ``n_sums`` (int) lines, which are symmetric.
+
+    ``pairs``, ``n_active`` and ``width`` are those of the module's docstring.
+    """
     for c in range(n_sums):
         for i in range(n_active):
             for j in range(i):
@@ -292,7 +332,8 @@ def score(shape, local_bits, amounts, n_rows, lists, n_members, pairs, singles, 
           sides, best_by_size, child_offset):
     """Write the costs of both sides of every root, as leaves and split once, and the least ones.
 
-    ``best_by_size`` (8,) receives four of them from ``child_offset`` on.
+    The arguments are those of the module's docstring.  ``sides`` is written, and four costs of
+    ``best_by_size`` from ``child_offset`` on.
     """
     call_at(shape[SCORE], (shape, local_bits, amounts, n_rows, lists, n_members, pairs, singles,
                            n_active, width, sides))
@@ -305,8 +346,9 @@ def score(shape, local_bits, amounts, n_rows, lists, n_members, pairs, singles, 
 def prepare_sums(starts, shared, node, totals, side_cost, best_by_size, node_shape):
     """Sum up an open node; the form of ``_kernels.prepare_classes`` for sums.
 
-    ``totals`` receives the sums of what rows can cost at the most, (n_active, width) for pairs,
-    (width,) for columns, and that of all; ``side_cost`` (5, full width) the costs of both sides.
+    ``totals`` (float64) receives the sums of what rows can cost at the most, (n_active, width) for
+    pairs, (width,) for columns, and that of all; ``side_cost`` (5, N) float64 the costs of both
+    sides.  The other arguments are those of the module's docstring.
     """
     shape, local_bits = shared.shape, shared.local_bits
     blocks, amounts, pairs, singles = node.blocks, node.amounts, node.pairs, node.singles
@@ -345,7 +387,11 @@ def prepare_sums(starts, shared, node, totals, side_cost, best_by_size, node_sha
 
 @njit(**ADDRESSED)
 def children_sums(feature, side, starts, n_active, width, shared, node, best_by_size):
-    """Solve both children of ``feature`` to depth two; see ``_kernels.children_classes``."""
+    """Solve both children of ``feature`` to depth two; see ``_kernels.children_classes``.
+
+    ``side`` is the child that is summed up, -1 that with fewer rows.  The arguments are those of
+    the module's docstring; ``best_by_size`` is written.
+    """
     shape, local_bits, lists = shared.shape, shared.local_bits, node.lists
     amounts, pairs, singles, sides = node.amounts, node.pairs, node.singles, node.sides
     child_pairs, child_singles = node.child_pairs, node.child_singles

@@ -4,6 +4,28 @@ Frequency counts become sums: ``pairs[c, i, j]`` is the weight of the rows of cl
 features ``i`` and ``j``; with a minimum leaf size a last channel counts rows.  The sums of a node
 are collected once, and again only for the smaller child of each split.  Integer weights give exact
 sums as long as they stay below 2^53.
+
+Arguments mean what they do in :mod:`odtlib.murtree._kernels`, where more is said of them; arrays
+are flat where no shape is given, and N is the width of a line of all columns:
+
+- ``shared``, ``node``: its ``SharedArrays``, whose ``numbers`` are the weight of each row and how
+  many given rows it is, and the ``WeightArrays`` below.
+- ``class_start``: (n_classes + 1,) int64, where each class begins among the rows of the node, and
+  their number.
+- ``local_bits``: uint8, the features of each row of the node in ``width`` bits, the lowest first;
+  ``local_weights``: (2 * n_rows,) float64, weight and number of each.
+- ``n_active``, ``width``: int, the columns of the node, and the length of a line of them, a
+  multiple of 32; ``node_shape``: (2,) int64, has both.
+- ``blocks``: int64, in lines of ``width``, each with the features of 64 rows of a class.
+- ``pairs``: float64, a square of ``width`` lines for each class, and for numbers of rows where
+  there is a minimum leaf size; ``singles``: float64, a line for each class and for numbers, then
+  the sums of all rows, by class and their number.
+- ``n_classes``, ``min_leaf``: int, the number of classes, and the least rows of a leaf.
+- ``candidates``: int64, the columns to choose from, the first ``n_candidates`` (int) of the array;
+  ``keys_from_rows``: int, whether to sum up ``column_keys``, (2 * (N + 32),) uint64; ``active``:
+  (N,) int64, receives the columns of the node.
+- ``totals``, ``side_cost`` (5, N), ``best_by_size`` (8,): float64, what a node leaves for the
+  search.
 """
 
 from __future__ import annotations
@@ -51,8 +73,11 @@ def add_pairs(local_bits, local_weights, channel, rows, start, stop, blocks, wor
               pairs, base, more):
     """Sum up the weights (channel 0) or numbers (channel 1) of some rows for all pairs of features.
 
-    ``more`` adds to the sums that are there.  Those of 32 pairs stay in registers while the rows
-    pass that have the first feature.
+    ``rows``, int32, are places among the node's rows; those of ``start:stop`` (int) count, and
+    their features stand in ``blocks`` from line ``word`` on.  ``channel`` and ``word`` are int;
+    ``base`` (int) is where the square begins in ``pairs``; ``more`` (bool) adds to the sums that
+    are there.  The other arguments are those of the module's docstring.  The sums of 32 pairs stay
+    in registers while the rows pass that have the first feature.
     """
     row_bytes, zero = np.int64(width // 8), zeros_like(load32(pairs, base))
     for i in range(n_active):
@@ -72,7 +97,12 @@ def add_pairs(local_bits, local_weights, channel, rows, start, stop, blocks, wor
 @njit(**INNER)
 def sum_up(local_bits, local_weights, rows, starts, n_active, width, n_classes, min_leaf, blocks,
            pairs, singles):
-    """Sum up rows: their weights by class, and their numbers where ``min_leaf`` asks for them."""
+    """Sum up rows: their weights by class, and their numbers where ``min_leaf`` asks for them.
+
+    ``rows``, int32, are places among the node's rows, with class ``c`` at ``starts[c]:starts[c +
+    1]`` (int64).  ``blocks``, ``pairs`` and ``singles`` are written; they and the other arguments
+    are those of the module's docstring.
+    """
     square, last = width * width, (n_classes + 1) * width
     number = n_classes if min_leaf > 1 else -1
     word = np.int64(0)
@@ -105,7 +135,10 @@ def open_rows(rows, n_rows, per_row, candidates, n_candidates, keys_from_rows, s
               active, column_keys, node_shape):
     """Choose the features of a node and pack those of its rows.
 
-    Every distinct row has ``per_row`` numbers, the last of them how many original rows it is.
+    ``rows``, int32, are the first ``n_rows`` (int) of the array.  Every distinct row has
+    ``per_row`` (int) numbers, the last of them how many original rows it is.  ``active``,
+    ``column_keys``, ``node_shape`` and the ``local_bits`` of ``shared`` are written; they and the
+    other arguments are those of the module's docstring.
     """
     shape, row_bits, row_keys, numbers = (shared.shape, shared.row_bits, shared.row_keys,
                                           shared.numbers)
@@ -142,7 +175,11 @@ def open_rows(rows, n_rows, per_row, candidates, n_candidates, keys_from_rows, s
 @njit(**ADDRESSED)
 def open_node(rows, class_start, candidates, n_candidates, keys_from_rows, shared,
               node, active, column_keys, node_shape):
-    """Choose the features of a node; the form of ``_kernels.open_node`` for weights."""
+    """Choose the features of a node; the form of ``_kernels.open_node`` for weights.
+
+    ``rows``, int32, are the rows of the node, class by class.  The other arguments are those of the
+    module's docstring.
+    """
     row_weights, local_weights = shared.numbers, node.row_weights
     n_rows = class_start[shared.shape[N_CLASSES]]
     open_rows(rows, n_rows, np.int64(2), candidates, n_candidates, keys_from_rows, shared,
@@ -155,7 +192,10 @@ def open_node(rows, class_start, candidates, n_candidates, keys_from_rows, share
 
 @njit(**ADDRESSED)
 def prepare(class_start, shared, node, totals, side_cost, best_by_size, node_shape):
-    """Sum up an open node; the weighted form of ``_kernels.prepare_classes``."""
+    """Sum up an open node; the weighted form of ``_kernels.prepare_classes``.
+
+    The arguments are those of the module's docstring.
+    """
     shape, local_bits, rows = shared.shape, shared.local_bits, shared.rows
     blocks, local_weights, pairs = node.blocks, node.row_weights, node.pairs
     singles, sides = node.singles, node.sides
@@ -173,7 +213,11 @@ def prepare(class_start, shared, node, totals, side_cost, best_by_size, node_sha
 @njit(**ADDRESSED)
 def children(feature, side, class_start, n_active, width, shared, node,
              best_by_size):
-    """Solve both children of ``feature`` to depth two; see ``children_classes``."""
+    """Solve both children of ``feature`` to depth two; see ``_kernels.children_classes``.
+
+    ``feature`` (int) is a split of the node, and ``side`` (int) the child that is summed up, -1
+    that with fewer rows.  The other arguments are those of the module's docstring.
+    """
     shape, local_bits, rows, starts = shared.shape, shared.local_bits, shared.rows, shared.starts
     blocks, local_weights, pairs = node.blocks, node.row_weights, node.pairs
     singles, sides, child_blocks = node.singles, node.sides, node.child_blocks
