@@ -155,10 +155,9 @@ def score(shape, local_bits, amounts, n_rows, lists, n_members, pairs, singles, 
 
 @njit(**ADDRESSED)
 def cost_of_leaf(shape, amounts, n_rows, lists, n_members, sides):
-    """Write what a leaf with the listed rows costs, from those rows alone, behind the lines of
-    ``sides``.
+    """Write what a leaf with the listed rows costs, from those rows alone.
 
-    The arguments are those of the module's docstring.
+    That stands behind the lines of ``sides``.  The arguments are those of the module's docstring.
     """
     weights, target = shape[LINE_OF] * n_rows, shape[N_LINES] * n_rows
     weight, reached, centre, cost = 0.0, 0.0, 0.0, 0.0

@@ -265,10 +265,9 @@ def score(shape, local_bits, amounts, n_rows, lists, n_members, pairs, singles, 
 
 @njit(**ADDRESSED)
 def cost_of_leaf(shape, amounts, n_rows, lists, n_members, sides):
-    """Write what a leaf with the listed rows costs, from those rows alone, behind the lines of
-    ``sides``.
+    """Write what a leaf with the listed rows costs, from those rows alone.
 
-    The arguments are those of the module's docstring.
+    That stands behind the lines of ``sides``.  The arguments are those of the module's docstring.
     """
     n_sums, room = shape[N_SUMS], behind(shape) + SPARE
     n_free, own = n_sums - shape[ADDS_LAST], 0.0

@@ -7,6 +7,37 @@ node, :func:`advance` goes through its splits, :func:`receive` takes over what a
 search only sees scores and bounds, so it is the same for counts of 16 or 32 bits and for weighted
 sums.  It runs in slices: after a given amount of work it returns, and the same call goes on from
 the same arrays.
+
+Arguments that mean the same in all kernels; N is the width of a line of all columns, and B and C
+the numbers of node budgets, from 0 on, of a node and of its children:
+
+- ``t``: int, the level at hand, 0 for the root; ``levels``: the ``Levels`` below, all arrays by
+  level; ``scratch``: the ``Scratch``.
+- ``st``: (N_STATE,) int64, ``levels.state[t]``; ``cost`` or ``co``: (N_COST, B) float64 and
+  ``choice`` or ``ch``: (N_CHOICE, B) int64, those of a level.
+- ``control``: (N_CONTROL,) int64; ``counters``: (N_COUNTERS,) int64.
+- ``k``: int, a split, by its place among the ``n_active`` (int) columns of the node; ``side``: int,
+  1 for the rows that have its column, 0 for the others.
+- ``active``: (N,) int64, which of all columns the node's are; ``order``: (N,) int64, its splits in
+  the order of trial.
+- ``bound``: (2, C, N) float64, what a child costs at least, by side, its node budget, and split;
+  ``leaf_cost``: (2, N) float64, what it costs as a leaf.
+- ``side_cost``: (5, N) float64, lines LEAF_0 to IMPURITY of each split, from the kernels;
+  ``best_by_size``: (8,) float64, the least costs with 0 to 3 feature nodes of child 1, then of
+  child 0.
+- ``terminal``: int, the depth of trees that are solved without splitting rows: 2 with the
+  specialised algorithm, else 1.
+- ``penalties``: float64, the cost of a feature node by its depth, for at least two levels more than
+  there are; ``penalty``, ``below``, ``third``: float, of a node and of the next two levels.
+- ``level``: int, the depth of a subproblem in the whole tree, as the cache tells it apart.
+- ``table``, (4 * entries,) uint64, and ``values``, the same memory as float64: the cache
+  (:mod:`odtlib.murtree._cache`); ``cache``: both.
+- ``column_keys``: (2 * (N + 32),) uint64, a line of N + 32 for the first and one for the second
+  words of keys: sums over the rows of a node that have each column and, at N, over all.
+- ``literals``: (4 * N,) uint64, two words for rows without each column, two for those with it.
+- ``shape``: int64, ``row_bits``: uint8: those of the kernels' ``SharedArrays``.
+- ``shared``: what threads share, see :func:`search`; ``earlier``: what finished children left, see
+  :func:`store_node`.
 """
 
 from __future__ import annotations
@@ -80,7 +111,14 @@ MAX_FULL_DEPTH = 12        # a full tree of this depth has as many nodes as any 
 @njit(**INNER)
 def split_rows(row_bits, row_bytes, rows, class_start, n_classes, feature, side, child_rows,
                child_start):
-    """Copy the rows on one side of a split, class by class."""
+    """Copy the rows on one side of a split, class by class.
+
+    ``rows``, int32, are numbers of rows, those of class ``c`` at ``class_start[c]:class_start[c +
+    1]``, (n_classes + 1,) int64; ``n_classes`` is int.  ``feature`` (int) is one of all columns,
+    and ``row_bytes`` (int) the bytes of ``row_bits`` for each row.  ``child_rows`` and
+    ``child_start``, which are like ``rows`` and ``class_start``, are written.  ``row_bits`` and
+    ``side`` are those of the module's docstring.
+    """
     byte, bit = feature >> 3, feature & 7
     n_child_rows = 0
     for c in range(n_classes):
@@ -94,7 +132,10 @@ def split_rows(row_bits, row_bytes, rows, class_start, n_classes, feature, side,
 
 @njit(**INNER)
 def sort_by_key(order, key, n):
-    """Sort ``order[:n]`` by ``key`` (Shell's method)."""
+    """Sort ``order[:n]``, int64, by ``key[order]``, float64, upwards (Shell's method).
+
+    ``n`` is int; equal ones may change places.
+    """
     gap = 1
     while gap < n // 3:
         gap = 3 * gap + 1
@@ -112,7 +153,13 @@ def sort_by_key(order, key, n):
 
 @njit(**INNER)
 def set_incumbent(choice, cost, n, value, feature, budget_1, budget_0, value_1, value_0):
-    """Make a tree the best one with at most ``n`` feature nodes."""
+    """Make a tree the best one with at most ``n`` feature nodes.
+
+    It costs ``value`` (float); ``feature`` (int) is its root, by place among the node's columns,
+    ``budget_1`` and ``budget_0`` (int) are the node budgets of its children, and ``value_1`` and
+    ``value_0`` (float) their costs.  ``choice`` and ``cost``, which are written, are those of the
+    module's docstring; ``n`` is int.
+    """
     cost[BEST, n] = value
     cost[TARGET, n] = value if value > cost[LOWER, n] else -np.inf
     choice[FEATURE, n] = feature
@@ -124,8 +171,10 @@ def set_incumbent(choice, cost, n, value, feature, budget_1, budget_0, value_1, 
 def try_shallow_trees(side_cost, n_active, depth, low, high, penalty, below, key, choice, cost):
     """Take the best trees of depth at most two, given the scores of both sides of each split.
 
-    The first split costs ``penalty``, another ``below``.  Leaves in ``key`` the cost of the best
-    such tree under each root, and in REFINED the least cost for each node budget.
+    ``depth`` (int) is that of the trees, at most 2, and ``low`` to ``high`` (int) are the node
+    budgets.  The first split costs ``penalty``, another ``below``.  Leaves in ``key``, (N,)
+    float64, the cost of the best such tree under each root, and in REFINED the least cost for each
+    node budget.  The other arguments are those of the module's docstring.
     """
     for k in range(n_active):
         leaf_0, leaf_1 = side_cost[LEAF_0, k], side_cost[LEAF_1, k]
@@ -152,8 +201,11 @@ def combine(bound, exact, k, low, high, child_low, child_high, penalty, choice, 
             accept):
     """Go through all node budgets of the children of split ``k``; tell if one may be better.
 
-    With ``accept``, trees whose two children are solved are taken where they are better; all that
-    is not taken enters REFINED (Eq. 15).
+    ``low`` to ``high`` (int) are the node budgets of the node, ``child_low`` to ``child_high``
+    those of its children; ``exact``, (2, B) int64, tells by side and budget whether ``bound`` is
+    the optimum.  With ``accept`` (bool), trees whose two children are solved are taken where they
+    are better; all that is not taken enters REFINED (Eq. 15).  The other arguments are those of the
+    module's docstring.
     """
     open_ = False
     for a in range(child_low, child_high + 1):
@@ -172,7 +224,10 @@ def combine(bound, exact, k, low, high, child_low, child_high, penalty, choice, 
 
 @njit(**INNER)
 def nothing_open(cost, low, high):
-    """Tell whether no node budget is left for which a better tree is wanted."""
+    """Tell whether no node budget is left for which a better tree is wanted.
+
+    ``low`` to ``high`` (int) are the budgets; ``cost`` is that of the module's docstring.
+    """
     for n in range(low, high + 1):
         if cost[TARGET, n] > -np.inf:
             return False
@@ -181,7 +236,10 @@ def nothing_open(cost, low, high):
 
 @njit(**INNER)
 def keep_open(t, control, st, cost):
-    """Want all splits of the root that may cost less than UPPER, with ALL_SPLITS; tell if so."""
+    """Want all splits of the root that may cost less than UPPER, with ALL_SPLITS; tell if so.
+
+    ``t``, ``control``, ``st`` and ``cost``, which is written, are those of the module's docstring.
+    """
     wanted = t == 0 and control[ALL_SPLITS] > 0
     if wanted:
         for n in range(st[LOW], st[HIGH] + 1):
@@ -191,7 +249,11 @@ def keep_open(t, control, st, cost):
 
 @njit(**INNER)
 def penalised(best_by_size, penalty, below):
-    """Turn scores with 0..3 feature nodes into costs with at most so many, both children."""
+    """Turn scores with 0..3 feature nodes into costs with at most so many, both children.
+
+    The root of each costs ``penalty``, another split ``below`` (float).  ``best_by_size``, which is
+    written, is that of the module's docstring.
+    """
     for child_offset in (0, 4):
         for size in range(1, 4):
             spent = penalty + below * (size - 1)
@@ -203,8 +265,11 @@ def penalised(best_by_size, penalty, below):
 def child_keys(kind, key, column, column_keys, width, literals, child_key):
     """Write the keys of both children of a split: two words for child 1, two for child 0.
 
-    A data set is known by the sum of its rows' keys, a branch by the sum of its literals' keys;
-    for closures ``child_key`` comes in with the sums of the literals that the split adds.
+    A data set is known by the sum of its rows' keys, a branch by the sum of its literals' keys; for
+    closures ``child_key``, (4,) uint64, comes in with the sums of the literals that the split
+    adds.  ``kind`` (int) is DATASET, BRANCH or CLOSURE, ``key``, (2,) uint64, that of the node,
+    ``column`` (int) one of all, and ``width`` is N.  ``column_keys`` and ``literals`` are those of
+    the module's docstring.
     """
     size = width + 32
     if kind == DATASET:
@@ -223,8 +288,9 @@ def child_keys(kind, key, column, column_keys, width, literals, child_key):
 def subtract_keys(name, keyed, parent_keys, column_keys):
     """Make the keys of a node those of its parent less those of its sibling, if these are there.
 
-    ``name`` tells the split of the parent and the side of it that the node is, ``keyed`` whose keys
-    ``column_keys`` holds.  Return whether they are now the node's.
+    ``name`` (int, 2 * split + side) tells the split of the parent and the side of it that the node
+    is, ``keyed`` (int) in the same way whose keys ``column_keys`` holds; ``parent_keys`` has those
+    of the parent, both as in the module's docstring.  Return whether they are now the node's.
     """
     if keyed == (name ^ 1):
         for word in range(len(column_keys)):
@@ -234,7 +300,12 @@ def subtract_keys(name, keyed, parent_keys, column_keys):
 
 @njit(**INNER)
 def look_up(table, values, low, high, depth, budget, level, counters):
-    """Return the bound that the cache has, and whether it is the optimum."""
+    """Return the bound that the cache has, and whether it is the optimum.
+
+    ``low`` and ``high`` (uint64) are the key of the rows, and ``depth`` and ``budget`` (int) what
+    their tree may have.  ``table``, ``values``, ``level`` and ``counters`` are those of the
+    module's docstring.
+    """
     budget = min(budget, (1 << min(depth, MAX_FULL_DEPTH)) - 1)
     key_low, key_high = problem_key(low, high, min(depth, budget), budget, level)
     value, word = find(table, values, key_low, key_high)
@@ -250,6 +321,9 @@ def prefetch_children(table, column_keys, width, active, n_active, budget, level
     """Ask for the cache's memory of all children of depth two that will be looked up.
 
     It is scattered and slow to come; the pairs of the first splits are counted meanwhile.
+    ``width`` (int) is N, ``budget`` (int) the node budget of the children, ``level`` theirs, and
+    ``upper`` (float) what both together have to cost less than.  The other arguments are those of
+    the module's docstring.
     """
     depth, size = min(np.int64(2), budget), width + 32
     for k in range(n_active):
@@ -265,7 +339,14 @@ def prefetch_children(table, column_keys, width, active, n_active, budget, level
 @njit(**INNER)
 def remember(table, values, low, high, depth, budget, level, value, exact, feature, budget_1,
              size):
-    """Enter the result for a subproblem into the cache; return 1 if the table grew."""
+    """Enter the result for a subproblem into the cache; return 1 if the table grew, else 0.
+
+    ``low`` and ``high`` (uint64) are the key of the rows, and ``depth`` and ``budget`` (int) what
+    their tree may have.  ``value`` (float) is a lower bound, or the optimum with ``exact`` (1, else
+    0); ``feature`` (int) the column of the root, of all (NO_SPLIT, UNKNOWN); ``budget_1`` (int) the
+    node budget of its child 1, and ``size`` (int) that of the tree.  ``table``, ``values`` and
+    ``level`` are those of the module's docstring.
+    """
     budget = min(budget, (1 << min(depth, MAX_FULL_DEPTH)) - 1)
     depth = min(depth, budget)
     key_low, key_high = problem_key(low, high, depth, budget, level)
@@ -275,7 +356,11 @@ def remember(table, values, low, high, depth, budget, level, value, exact, featu
 
 @njit(**INNER)
 def passes_bounds_on(t, control, st, known_bounds):
-    """Tell whether bounds on the children of a node go to those that its parent opens later."""
+    """Tell whether bounds on the children of a node go to those that its parent opens later.
+
+    ``known_bounds`` is the first of ``earlier``; ``t``, ``control`` and ``st`` are those of the
+    module's docstring.
+    """
     return (control[EARLIER_NODES] > 0 and 0 < t <= known_bounds.shape[0]
             and st[CHILD_HIGH] < known_bounds.shape[1])
 
@@ -285,9 +370,11 @@ def store_node(t, terminal, levels, earlier):
     """Keep what a finished node knows of its children for those that its parent opens later.
 
     ``earlier`` begins with bounds on child 0 and child 1 of every split by its number in the
-    parent, (level less one, n_budgets, most kept, 2, width), and, (level less one, most kept, 2 +
-    n_budgets), with the split and the side of each node that is kept, and for which budgets it has
-    bounds.
+    parent, (level less one, n_budgets, most kept, 2, N) float64, and, (level less one, most kept, 2
+    + n_budgets) int64, with the split and the side of each node that is kept, and for which budgets
+    it has bounds.  Then come the number that each split has one level above, (level, N) int64, and
+    the reverse for the level at hand, (N,) int64.  ``t``, ``terminal`` and ``levels`` are those of
+    the module's docstring.
     """
     known_bounds, kept_ids, parent_index = earlier[0][t - 1], earlier[1][t - 1], earlier[2][t]
     st, parent, bound = levels.state[t], levels.state[t - 1], levels.bound[t]
@@ -313,10 +400,12 @@ def store_node(t, terminal, levels, earlier):
 def bound_by_earlier_nodes(t, terminal, control, counters, levels, earlier):
     """Bound the children of a node by what other splits of its parent led to before.
 
-    A child is split ``name`` of the parent and split ``k`` here.  What was found for split ``k``
-    of the other node ``d`` holds for it but for the rows that ``name`` cuts off; and if split
-    ``d`` of the other node ``k`` led to the same rows, for child ``d`` as it is, and by similarity
-    for all.
+    A child is split ``name`` of the parent and split ``k`` here.  What was found for split ``k`` of
+    the other node ``d`` holds for it but for the rows that ``name`` cuts off; and if split ``d`` of
+    the other node ``k`` led to the same rows, for child ``d`` as it is, and by similarity for all.
+
+    The arguments, ``t``, ``terminal``, ``control``, ``counters``, ``levels`` and ``earlier``, are
+    those of the module's docstring.
     """
     known_bounds, kept_ids, parent_index = earlier[0][t - 1], earlier[1][t - 1], earlier[2][t]
     local_index = earlier[3]
@@ -364,7 +453,8 @@ def publish_root_split(k, control, levels, shared):
     """Publish the bounds and the incumbents of a finished root split.
 
     Each thread writes its own entries only.  Whoever reads them half written sees zeros: a bound
-    that is weaker, never one that is wrong.
+    that is weaker, never one that is wrong.  ``k``, ``control``, ``levels`` and ``shared`` are
+    those of the module's docstring.
     """
     _, finished, known_bounds, incumbents, _ = shared
     me, st, cost, bound = control[THREAD], levels.state[0], levels.cost[0], levels.bound[0]
@@ -383,7 +473,8 @@ def import_incumbents(control, st, cost, incumbents):
     """Import the incumbents of the other threads as upper bounds.
 
     Of equal trees the one whose root comes first in the order wins, so that the tree does not
-    depend on which thread was quicker.
+    depend on which thread was quicker.  ``incumbents`` is that of :func:`search`; ``control``,
+    ``st`` and ``cost``, which is written, are those of the module's docstring.
     """
     for other in range(control[N_THREADS]):
         for n in range(st[LOW], st[HIGH] + 1):
@@ -397,7 +488,10 @@ def import_incumbents(control, st, cost, incumbents):
 
 @njit(**INNER)
 def take_root_split(control, levels, shared):
-    """Take the next split of the root, and what the other threads have found since the last."""
+    """Take the next split of the root, and what the other threads have found since the last.
+
+    ``control``, ``levels`` and ``shared`` are those of the module's docstring.
+    """
     next_split, finished, known_bounds, incumbents, seen = shared
     st, bound = levels.state[0], levels.bound[0]
     st[POSITION] = min(fetch_add(next_split), st[N_ACTIVE])
@@ -422,7 +516,8 @@ def take_root_split(control, levels, shared):
 def costs_from(t, control, penalties):
     """Return the level for the cache, and what a split costs on it and on the next two.
 
-    Where all levels cost alike the cache does not tell them apart.
+    Where all levels cost alike the cache does not tell them apart.  ``t``, ``control`` and
+    ``penalties`` are those of the module's docstring.
     """
     level = control[FIRST_LEVEL] + t
     return (level * control[BY_LEVEL], penalties[level], penalties[level + 1],
@@ -431,7 +526,11 @@ def costs_from(t, control, penalties):
 
 @njit(**INNER)
 def begin_with_leaf(st, co, ch, leaf):
-    """Make the leaf the incumbent where it costs less than UPPER; set what is to be beaten."""
+    """Make the leaf the incumbent where it costs less than UPPER; set what is to be beaten.
+
+    ``leaf`` (float) is what it costs; ``st``, ``co`` and ``ch``, which are written, are those of
+    the module's docstring.
+    """
     st[N_ACTIVE], st[POSITION], st[STEP], st[N_EARLIER] = 0, 0, 0, 0
     for n in range(st[LOW], st[HIGH] + 1):
         co[BEST, n], co[REFINED, n] = co[UPPER, n], np.inf
@@ -449,7 +548,11 @@ def begin_with_leaf(st, co, ch, leaf):
 
 @njit(**INNER)
 def count_node(t, control, counters, levels, scratch):
-    """Choose the columns of a node and count it; return how much work that was."""
+    """Choose the columns of a node and count it; return how much work that was.
+
+    ``t``, ``control``, ``counters``, ``levels`` and ``scratch`` are those of the module's
+    docstring.
+    """
     st, starts, node_shape = levels.state[t], levels.class_start[t], scratch.node_shape
     shape = scratch.shared.shape
     keys_from_rows, n_rows = shape[KEYS_FROM_ROWS], starts[shape[N_CLASSES]]
@@ -475,7 +578,12 @@ def count_node(t, control, counters, levels, scratch):
 
 @njit(**INNER)
 def order_splits(control, order, key, n_active, active, side_cost, shuffle):
-    """Put the splits of a node in the order in which they are tried."""
+    """Put the splits of a node in the order in which they are tried.
+
+    ``key``, (N,) float64, comes in with the costs of trees of depth two, and ``shuffle``, (N,)
+    float64, has a random number for each of all columns.  The other arguments are those of the
+    module's docstring; ``order`` is written.
+    """
     for k in range(n_active):
         order[k] = k
         if control[FEATURE_ORDER] == BY_GINI:
@@ -491,7 +599,8 @@ def bound_children(st, terminal, below, deep, side_cost, leaf_cost, bound):
     """Bound the children of all splits of a node by what was counted, for all node budgets.
 
     Below ``terminal`` feature nodes it tells the optimum of a child; from there on, trees that it
-    does not tell have so many splits that these alone cost ``deep``.
+    does not tell have so many splits that these alone cost ``deep`` (float).  The other arguments
+    are those of the module's docstring; ``st``, ``leaf_cost`` and ``bound`` are written.
     """
     largest = (1 << min(st[DEPTH] - 1, MAX_FULL_DEPTH)) - 1
     st[CHILD_LOW] = max(0, st[LOW] - 1 - largest)
@@ -512,6 +621,7 @@ def enter(t, control, penalties, counters, levels, scratch, cache, earlier):
     """Begin with a node: count it, take its shallow trees, order its splits, bound their children.
 
     Return the mode that follows, FINISH where no better tree is wanted, and how much work it was.
+    The arguments are those of the module's docstring.
     """
     table, values = cache
     st, co, ch = levels.state[t], levels.cost[t], levels.choice[t]
@@ -563,7 +673,10 @@ def enter(t, control, penalties, counters, levels, scratch, cache, earlier):
 
 @njit(**INNER)
 def receive(t, levels):
-    """Take over what the child on the next level has found."""
+    """Take over what the child on the next level has found.
+
+    ``t``, the level of its parent, and ``levels`` are those of the module's docstring.
+    """
     st, child, k = levels.state[t], levels.state[t + 1], levels.order[t, levels.state[t, POSITION]]
     bounds = levels.bound[t, st[CHILD_SIDE]]
     for n in range(child[LOW], child[HIGH] + 1):
@@ -576,7 +689,11 @@ def receive(t, levels):
 
 @njit(**INNER)
 def look_up_children(t, k, terminal, level, control, counters, levels, n_columns, literals, cache):
-    """Look up both children of a split; tell whether they are solved for all node budgets."""
+    """Look up both children of a split; tell whether they are solved for all node budgets.
+
+    ``level`` is that of the children, and ``n_columns`` (int) is N.  The other arguments are those
+    of the module's docstring.
+    """
     table, values = cache
     st, made, solved = levels.state[t], levels.child_key[t], levels.exact[t]
     bound = levels.bound[t]
@@ -606,7 +723,8 @@ def look_up_children(t, k, terminal, level, control, counters, levels, n_columns
 def solve_children(t, k, terminal, level, below, third, control, counters, levels, scratch, cache):
     """Solve both children of depth two for all node budgets by the kernel; return the work.
 
-    The smaller child (-1) is counted, or, one after the other, both.
+    The smaller child (-1) is counted, or, one after the other, both.  ``level`` is that of the
+    children.  The arguments are those of the module's docstring.
     """
     table, values = cache
     st, made, solved = levels.state[t], levels.child_key[t], levels.exact[t]
@@ -636,7 +754,10 @@ def solve_children(t, k, terminal, level, below, third, control, counters, level
 
 @njit(**INNER)
 def first_side(t, k, control, levels):
-    """Return which child of a split is solved first."""
+    """Return which child of a split is solved first, 1 or 0.
+
+    ``t``, ``k``, ``control`` and ``levels`` are those of the module's docstring.
+    """
     leaf_1, leaf_0 = levels.leaf_cost[t, 1, k], levels.leaf_cost[t, 0, k]
     if control[CHILD_ORDER] == BY_GAP:
         last = levels.state[t, CHILD_HIGH]
@@ -649,7 +770,8 @@ def first_side(t, k, control, levels):
 def open_child(t, k, side, penalty, control, counters, levels, shape, row_bits):
     """Put a child on the next level, for the node budgets that may still give a better tree.
 
-    Tell whether there are any.
+    Tell whether there are any.  The child is ``side`` of split ``k``; the arguments are those of
+    the module's docstring.
     """
     st, child, solved = levels.state[t], levels.state[t + 1], levels.exact[t]
     target, child_cost = levels.cost[t, TARGET], levels.cost[t + 1]
@@ -689,8 +811,9 @@ def open_child(t, k, side, penalty, control, counters, levels, shape, row_bits):
 def advance(t, work, control, penalties, counters, levels, scratch, cache, shared):
     """Go through the splits of a node; return the mode that follows and the work that is left.
 
-    The mode is ENTER where a child is to be solved, on the next level; FINISH after the last
-    split; and ADVANCE where the work is used up or the cache is full.
+    The mode is ENTER where a child is to be solved, on the next level; FINISH after the last split;
+    and ADVANCE where the work is used up or the cache is full.  ``work`` (int) is what may be done,
+    in the unit of :func:`search`.  The other arguments are those of the module's docstring.
     """
     st, co, ch = levels.state[t], levels.cost[t], levels.choice[t]
     order, solved, totals = levels.order[t], levels.exact[t], levels.totals[t]
@@ -751,7 +874,10 @@ def advance(t, work, control, penalties, counters, levels, scratch, cache, share
 
 @njit(**INNER)
 def finish(t, control, penalties, counters, levels, cache, earlier):
-    """Set the values of a node whose splits are done, and keep what is known of it."""
+    """Set the values of a node whose splits are done, and keep what is known of it.
+
+    The arguments are those of the module's docstring.
+    """
     table, values = cache
     st, co, ch = levels.state[t], levels.cost[t], levels.choice[t]
     level, _, _, _ = costs_from(t, control, penalties)
@@ -788,7 +914,8 @@ def read_children(control, levels, scratch):
     """Write both children of the root of a solved tree of depth two at most, child 0 first.
 
     Each is a column, or -1 for a leaf, and the classes of its leaves, child 0 first; a leaf itself
-    has its class in both places.
+    has its class in both places.  They go into ``scratch.read``, (2, 3) int64; ``control``,
+    ``levels`` and ``scratch`` are those of the module's docstring.
     """
     st, choice, active, rows = levels.state[0], levels.choice[0], levels.active[1], levels.rows[1]
     starts, shape, row_bits = levels.class_start[1], scratch.shared.shape, \
@@ -835,16 +962,18 @@ def read_children(control, levels, scratch):
 def search(work, control, penalties, counters, levels, scratch, cache, shared, earlier):
     """Work on the stack until it is empty (``control[MODE] == DONE``) or ``work`` is used up.
 
-    Also stops when the cache has ``control[ROOM]`` entries, for a larger one.  ``work`` counts
-    units of some nanoseconds; ``control`` holds where the search stands, its options and the
+    Also stops when the cache has ``control[ROOM]`` entries, for a larger one.  ``work`` (int)
+    counts units of some nanoseconds; ``control`` holds where the search stands, its options and the
     addresses of its kernels; ``penalties`` are the costs of a feature node by its depth (Eq. 19);
-    ``cache`` is the table of the cache, as integers and as numbers.
+    ``cache`` is the table of the cache, as integers and as numbers; ``earlier`` is that of
+    :func:`store_node`.
 
     ``shared`` is what threads share that divide the splits of the root among them: the next split,
-    the finished ones of each thread and the bounds that they gave, the best trees; and how many
-    finished splits of each thread this one has seen.  ``earlier`` holds bounds that finished
-    children left for the others, and whose they are (first axis: level less one), and what number
-    each split has one level above, and the reverse.
+    (1,) int64; the finished ones of each thread, their number first, (threads, 1 + splits) int64;
+    the bounds that they gave, (2, C, splits) float64 by side and node budget; the best trees
+    (``incumbents``), (threads, 2, B) float64, cost and place of the root in the order; and how many
+    finished splits of each thread this one has seen, (threads,) int64.  The other arguments are
+    those of the module's docstring.
     """
     t, mode = control[LEVEL], control[MODE]
     while work > 0 and mode != DONE and control[FILLED] <= control[ROOM]:

@@ -12,11 +12,9 @@ ROOT = Path(__file__).resolve().parents[2]
 UNNAMED = {"njit": 0, "intrinsic": 1, "_operation": 2}
 SHARED = "the module's docstring"
 # Where all of them do so; in the end all of odtlib.
-FOLDERS = ("odtlib/_numba", "odtlib/heuristics", "odtlib/_tree_kernels.py", "odtlib/certificate.py",
-           "odtlib/murtree/_cache.py", "odtlib/murtree/_groups.py", "odtlib/murtree/_kernels.py",
-           "odtlib/murtree/_weights.py", "odtlib/murtree/_sums.py", "odtlib/murtree/_additive.py",
-           "odtlib/murtree/_absolute.py", "odtlib/murtree/extensions",
-           "odtbook/published/_candidate_kernels.py", "odtbook/published/_medoid_kernels.py")
+FOLDERS = ("odtlib/_numba", "odtlib/heuristics", "odtlib/murtree", "odtlib/_tree_kernels.py",
+           "odtlib/certificate.py", "odtbook/published/_candidate_kernels.py",
+           "odtbook/published/_medoid_kernels.py")
 
 
 def made_by(decorator):
