@@ -28,8 +28,11 @@ class Columns(NamedTuple):
 def pack_column(X, feature, labels, row_bits, packed_bits, column, packed):
     """Copy a feature, and write integers that sort its rows almost by value, then by class.
 
-    Each holds the leading bits of the value, then the class, then the row number in ``row_bits``
-    bits; class and row take ``packed_bits``.
+    Each holds the leading bits of the value, then the class, then the row number.
+
+    ``X``: (n_rows, n_features) float64; ``feature``: which column of it; ``labels``: (n_rows,)
+    uint16, classes; ``row_bits``: bits of a row number; ``packed_bits``: bits of class and row.
+    Results: ``column``: (n_rows,) float64, the values; ``packed``: (n_rows,) int64.
     """
     bits = column.view(np.int64)
     low = (1 << packed_bits) - 1
@@ -44,8 +47,14 @@ def sort_column(column, packed, row_bits, packed_bits, most_moves, weight, stric
                 placed, cut, segment, mass, counts):
     """Turn sorted packed integers into a sorted column with its thresholds (`index_column`).
 
-    Returns False if too many values share their leading bits.  ``order``: the rows by value, then
-    by class; ``keys``: the key of each row, unless it is empty; ``placed``: work, one per row.
+    ``column``, ``packed``, ``row_bits``, ``packed_bits``: as in `pack_column`, ``packed`` in
+    increasing order; ``most_moves``: moves by one place that sorting by whole values may take;
+    ``weight``, ``strict``, ``cut``, ``segment``, ``mass``, ``counts``: as in `index_column`;
+    ``placed``: (n_rows,) of the type of the keys, work.  Results beside those of `index_column`:
+    ``order``: (n_rows,) uint16 or uint32, the rows by value, then by class; ``keys``: (n_rows,)
+    int32 or int64, the key of each row, or an empty array.
+
+    Returns False if too many values share their leading bits.
     """
     n = len(column)
     rows = (1 << row_bits) - 1
@@ -88,9 +97,15 @@ def sort_column(column, packed, row_bits, packed_bits, most_moves, weight, stric
 def index_column(order, rows, keys, by_row, weight, strict, cut, segment, mass, counts):
     """List the thresholds of a sorted column and its segments (see ``_sweep``).
 
-    ``keys``: the key at each place or, ``by_row``, of each row.  ``strict``: within a tie nothing
-    may be taken, whatever its classes.  ``counts``: thresholds, segments, and whether all values
-    are distinct, which children inherit: ``cut[i] = i + 1``.
+    ``order``: uint16 or uint32, the rows of the node by value, the first ``rows`` places of it;
+    ``keys``: int32 or int64, the key at each place or, if ``by_row`` is true, of each row;
+    ``weight``: (n_rows,) int64, what each row costs, or None; ``strict``: whether nothing may be
+    taken within a tie, whatever its classes.
+
+    Results: ``cut``: (n_rows + 1,) int32, rows on the left of each threshold; ``segment``:
+    (n_rows + 1,) int32; ``mass``: (n_rows + 1,) int64, weight on the left of each threshold, or an
+    empty array without weights; ``counts``: (3,) int64, thresholds, segments, and whether all
+    values are distinct, which the caller writes and children inherit: ``cut[i] = i + 1``.
     """
     n_cuts = 0
     n_segments = 0
@@ -133,7 +148,11 @@ def index_column(order, rows, keys, by_row, weight, strict, cut, segment, mass, 
 def split_node(columns, slot, rows, keys, weight, strict, feature, left_rows, side, left):
     """Split the sorted columns of a slot at a threshold and index those of both children.
 
-    The children take the slots ``left`` and ``left + 1``.  ``side``: work, one number per row.
+    ``columns``: `Columns`; ``slot``: that of the node; ``rows``: how many rows the node has;
+    ``keys``: (n_features, n_rows) int32 or int64, the key of each row; ``weight``, ``strict``: as
+    in `index_column`; ``feature``: that of the threshold; ``left_rows``: how many of its rows go
+    left; ``side``: (n_rows,) unsigned, work; ``left``: slot of the left child, the right one takes
+    the next.  The results are the slots of the children.
     """
     orders, cut, segment, mass, count = columns
     order, counts = orders[slot], count[slot]
@@ -171,8 +190,11 @@ def split_node(columns, slot, rows, keys, weight, strict, feature, left_rows, si
 def surround(X, feature, last, left, right, low, high, leaf):
     """Find the two values that each split of a tree separates, and the leaf of each row.
 
-    ``last``: a value such that smaller and equal ones go left.  ``low`` and ``high``, infinite at
-    first: the largest value of each node that goes left, and the smallest that goes right.
+    ``X``: (n_rows, n_features) float64; of each node of the tree, (n_nodes,): ``feature``, int64,
+    negative in a leaf; ``last``, float64, a value such that smaller and equal ones go left;
+    ``left`` and ``right``, int64, its children.  Results: ``low`` and ``high``: (n_nodes,) float64,
+    infinite at first, the largest value that goes left in each node, and the smallest that goes
+    right; ``leaf``: (n_rows,) int64, the node of each row's leaf.
     """
     for row in range(X.shape[0]):
         node = 0

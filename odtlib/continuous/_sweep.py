@@ -12,6 +12,17 @@ Lanes of a vector: the left children of the first half, its right ones, then tho
 ``segment`` describes the column: each entry is ``2 * end + free``.  In a free segment every prefix
 may be taken as a split: where equal values share one class, what the inner prefixes of a tie give
 lies between its ends.  In the other segments, ties of several classes, only the end may be taken.
+
+Arguments of the kernels:
+
+- ``order``: (n_rows,) uint16 or uint32, rows by their value in the column, those of the node first
+- ``segment``: (n_rows + 1,) int32, of which the first ``n_segments`` hold
+- ``code``: (n_rows,) of the type of ``order``, class and buckets of each row
+- ``table``: flat; that of `two_class_table`, int8, or of `bucket_table`, of the type of the lanes
+- ``best``: int16, int32 or, with weights, int64 lanes, WIDTH_TWO or WIDTH_MANY of them; the result
+- ``n_classes``: classes of the node
+- ``total``, ``prefix``, ``suffix``: lanes per class, class c from ``c * WIDTH_MANY`` on; the rows,
+  or their weight, in each child, and as work those before and behind the current place
 """
 
 from __future__ import annotations
@@ -67,7 +78,9 @@ def bucket_table(dtype, value, half=HALF_MANY):
 
 @njit(**INNER)
 def sweep_two(order, segment, n_segments, code, table, best):
-    """Two classes.  ``best[lane]``: largest ``2 * correct - rows`` so far.
+    """Raise ``best[lane]`` to the largest ``2 * correct - rows`` of a split, for two classes.
+
+    The arguments are those of the module's docstring.
 
     With d the surplus of the second class in a prefix and D in all rows, a split gets
     ``(rows + |d| + |D - d|) / 2`` rows right, and |d| + |D - d| is the largest of D, -D, 2d - D and
@@ -134,7 +147,10 @@ def sweep_two(order, segment, n_segments, code, table, best):
 
 @njit(**INNER)
 def largest_class(suffix, n_classes):
-    """Return the weight of the largest class in each lane."""
+    """Return the rows, or the weight, of the largest class in each lane, as a vector.
+
+    The arguments are those of the module's docstring.
+    """
     largest = load32(suffix, 0)
     for c in range(1, n_classes):
         largest = maximum(largest, load32(suffix, c * WIDTH_MANY))
@@ -143,12 +159,13 @@ def largest_class(suffix, n_classes):
 
 @njit(**INNER)
 def sweep_many(order, segment, n_segments, code, table, best, n_classes, total, prefix, suffix):
-    """Any number of classes.  ``best[lane]``: most rows right so far.
+    """Raise ``best[lane]`` to the most rows that a split gets right, for any number of classes.
 
-    ``total``, ``prefix`` and ``suffix`` hold rows per class and lane.  Runs of one class are taken
-    together.  The largest class of a prefix never shrinks, so it is a running maximum.  That of the
-    rest never grows: an old one is an upper bound, and with many classes a new one is sought only
-    if a split might then be best.
+    The arguments are those of the module's docstring.
+
+    Runs of one class are taken together.  The largest class of a prefix never shrinks, so it is a
+    running maximum.  That of the rest never grows: an old one is an upper bound, and with many
+    classes a new one is sought only if a split might then be best.
     """
     found = load32(best, 0)
     top = zeros_like(found)
@@ -187,10 +204,11 @@ def sweep_many(order, segment, n_segments, code, table, best, n_classes, total, 
 @njit(**INNER)
 def sweep_weighted(order, segment, n_segments, code, table, best, n_classes, total, prefix, suffix,
                    weight, min_leaf, rows):
-    """Integer weights and a minimum number of rows per leaf, any number of classes.
+    """Raise ``best[lane]`` to the most weight that a split with enough rows per leaf gets right.
 
-    ``best[lane]``: largest weight right so far; ``rows`` likewise: the rows of each child.
-    ``table`` holds masks of 64 bits.
+    The arguments are those of the module's docstring, for any number of classes; ``table`` holds
+    masks of 64 bits; ``weight``: (n_rows,) int64; ``min_leaf``: rows that both sides of a split
+    must have; ``rows``: WIDTH_MANY lanes of int64, the rows of each child.
     """
     found = load32(best, 0)
     nothing = zeros_like(found)
