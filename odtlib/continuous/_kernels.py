@@ -22,6 +22,25 @@ a budget there is one division, and a candidate is a feature.
 
 Kernels work in slices: ``search`` returns once ``state[WORK]`` has passed ``state[LIMIT]`` and goes
 on from the same arrays when it is called again.
+
+Arguments that several kernels share:
+
+- ``columns``: `Columns`, the sorted columns; ``slot``: that of the node; ``rows``: how many it has
+- ``keys``: (n_features, n_rows) int32 or int64, key of each row in each column (see ``_columns``)
+- ``labels``: (n_rows,) uint16, classes; ``weight``: (n_rows,) int64, what getting each row wrong
+  costs, or None where each costs ``unit``
+- ``problem``: (6,) int64, the constants UNIT to ALLOWED_GAP
+- ``table_two``, ``table_many``: tables of the sweeps; with weights the first is None and the second
+  that of `sweep_weighted`
+- ``pair``, ``levels``, ``cache``: `Pair`, `Levels` and `Cache`; ``tally``: (4, N_CLASSES) int64,
+  work
+- ``state``: (STATE_SIZE,) int64, what the slices share, WORK to HITS
+- ``level``: that of the node, 0 at the root; ``frame``: (FRAME_SIZE,) int64, its line of ``frames``
+- ``budget``: splits that the tree may have, or UNLIMITED
+- ``monotone``: whether leaves may have any size, so that more rows never make a tree cheaper
+- ``n_classes``: classes of the node, whose numbers are compact
+- ``two``: whether `sweep_two` evaluates the batch; ``half``: thresholds that half of it holds;
+  ``parts``: how many candidates it has
 """
 
 from __future__ import annotations
@@ -97,7 +116,10 @@ class Pair(NamedTuple):
 
 
 class Levels(NamedTuple):
-    """What each level of the search above depth two holds; the root is level 0."""
+    """What each level of the search above depth two holds; the root is level 0.
+
+    The shapes are those of ``search_arrays`` in ``solver``.
+    """
 
     frames: np.ndarray
     probes: np.ndarray          # (n_candidates, 4), of the root
@@ -115,7 +137,12 @@ class Levels(NamedTuple):
 
 
 class Cache(NamedTuple):
-    """What was proved for subsets of the rows: rows are compared bit by bit, no hash misleads."""
+    """What was proved for subsets of the rows: rows are compared bit by bit, no hash misleads.
+
+    ``table``: (a power of two,) int32, one more than the number of an entry, or 0; ``entries``:
+    (n_entries, 3) int64, HASH to AT_LEAST; ``sets``: (n_entries, words) int64, their rows as bit
+    sets.
+    """
 
     table: np.ndarray
     entries: np.ndarray
@@ -128,9 +155,14 @@ def best_stumps(order, cut, count, rows, labels, weight, problem, feature, left_
     """Find the best splits of the first ``left_rows`` rows of a column, and of the others.
 
     The slow way, for the trees that are kept; it ends once both sides together cost ``target``.
-    A side without a budget is a leaf.
-    ``result[side]``: objective, feature (or LEAF), row with the largest value on the left.
-    ``side_of``, ``tally``, shape (4, n_classes), and the rest of ``result``: work.
+
+    The arguments are those of the module's docstring.  Beside these, ``order``:
+    (n_features, n_rows) rows by value; ``cut``: (n_features, n_rows + 1), rows on the left of each
+    threshold; ``count``: (n_features, 3), how many there are; ``feature``: the column; ``budgets``:
+    splits of both sides, where one without is a leaf; ``side_of``: (n_rows,) unsigned, work.
+
+    ``result``, at least (2, 5) int64, gets a line for each side: objective, feature (or LEAF), row
+    with the largest value on the left; the rest of it is work.
     """
     n_classes = problem[N_CLASSES]
     least = problem[MIN_LEAF]
@@ -184,7 +216,8 @@ def best_stumps(order, cut, count, rows, labels, weight, problem, feature, left_
 def divide_budget(depth, budget):
     """Return how many ways to divide a budget between two children exist, and the first left share.
 
-    The left share grows by one split from division to division; the right child gets the others.
+    ``depth``: levels of splits that the node may have; ``budget``: splits that it may have.  The
+    left share grows by one split from division to division; the right child gets the others.
     """
     if budget == UNLIMITED:
         return 1, UNLIMITED
@@ -200,7 +233,10 @@ _divide_budget = njit(**INNER)(divide_budget)
 
 @njit(**INNER)
 def child_budgets(depth, budget, candidate):
-    """Return the feature of a candidate and the budgets of the left and the right child."""
+    """Return the feature of a candidate and the budgets of the left and the right child.
+
+    ``depth``, ``budget``: as in `divide_budget`; ``candidate``: see the top of the module.
+    """
     n_divisions, first = _divide_budget(depth, budget)
     left = first + candidate % n_divisions
     right = left if budget == UNLIMITED else min((1 << min(depth - 1, 30)) - 1, budget - 1 - left)
@@ -212,7 +248,11 @@ def child_budgets(depth, budget, candidate):
 
 @njit(**INNER)
 def allowed_thresholds(cut, n_cuts, rows, least):
-    """Return the first threshold that leaves ``least`` rows on both sides, and the end of these."""
+    """Return the first threshold that leaves ``least`` rows on both sides, and the end of these.
+
+    ``cut``: (n_rows + 1,), rows on the left of each threshold of a feature, of which there are
+    ``n_cuts``; ``rows``: rows of the node.
+    """
     low = 0
     high = n_cuts
     if least > 1:
@@ -225,13 +265,22 @@ def allowed_thresholds(cut, n_cuts, rows, least):
 
 @njit(**INNER)
 def mass_at(cut, mass, weight, unit, threshold):
-    """Return the mass on the left of a threshold."""
+    """Return the mass on the left of a threshold.
+
+    ``cut``, ``mass``: (n_rows + 1,), rows and weight on the left of each threshold of a feature,
+    where ``mass`` is empty without weights; ``weight``: None without weights; ``unit``: what a row
+    costs then; ``threshold``: its number.
+    """
     return np.int64(cut[threshold]) * unit if weight is None else mass[threshold]
 
 
 @njit(**INNER)
 def first_at_least(cut, mass, weight, unit, low, high, target):
-    """Return the first threshold in low .. high - 1 with that much mass on its left, else high."""
+    """Return the first threshold in low .. high - 1 with that much mass on its left, else high.
+
+    ``cut``, ``mass``, ``weight``, ``unit``: as in `mass_at`; ``low``, ``high``: thresholds;
+    ``target``: the mass.
+    """
     while low < high:
         middle = (low + high) >> 1
         if mass_at(cut, mass, weight, unit, middle) < target:
@@ -245,7 +294,9 @@ def first_at_least(cut, mass, weight, unit, low, high, target):
 def interval_bounds(mass_a, left_a, right_a, mass_b, left_b, right_b):
     """Return lower bounds of L + R anywhere between two evaluated thresholds.
 
-    The first is that of the ends alone, the second at least as large.
+    ``mass_a``, ``mass_b``: mass on the left of the thresholds a and b; ``left_a``, ``right_a``,
+    ``left_b``, ``right_b``: lower bounds of the objectives of their children.  The first bound is
+    that of the ends alone, the second at least as large.
     """
     between = mass_b - mass_a
     flat = max(left_a + right_b, left_b + right_a - between)
@@ -257,7 +308,11 @@ def shrink(cut, mass, weight, unit, bound, low, high, mass_a, left_a, right_a, m
            right_b):
     """Shrink an interval to the thresholds that may give less than ``bound``.
 
-    Returns the first of them, their end, and a lower bound for the whole interval.
+    ``cut``, ``mass``, ``weight``, ``unit``: as in `mass_at`; ``low``, ``high``: first threshold of
+    the interval, and end; ``mass_a``, ``left_a``, ``right_a``, ``mass_b``, ``left_b``, ``right_b``:
+    as in `interval_bounds`, of the thresholds next to it.
+
+    Returns the first of the thresholds, their end, and a lower bound for the whole interval.
     """
     flat, proved = interval_bounds(mass_a, left_a, right_a, mass_b, left_b, right_b)
     if flat >= bound:
@@ -274,6 +329,11 @@ def shrink(cut, mass, weight, unit, bound, low, high, mass_a, left_a, right_a, m
 @njit(**INNER)
 def choose(intervals, n_intervals, cut, mass, weight, unit, bound, want, chosen, feature_state):
     """Shrink the intervals to what may give less than ``bound`` and spread thresholds over them.
+
+    ``intervals``: (room, 8) int64, those of a candidate, LOW to RIGHT_B, the first ``n_intervals``
+    of which are in use; ``cut``, ``mass``, ``weight``, ``unit``: as in `mass_at`; ``want``:
+    thresholds sought; ``chosen``: at least (want,) int64, their numbers, the result;
+    ``feature_state``: (5,) int64, ERROR to OPEN of the candidate.
 
     Closed intervals leave; what they prove goes to ``feature_state[CLOSED]``.  Returns how many
     thresholds are in ``chosen``.
@@ -322,7 +382,13 @@ def choose(intervals, n_intervals, cut, mass, weight, unit, bound, want, chosen,
 @njit(**INNER)
 def refine(intervals, spare, cut, mass, weight, unit, monotone, bound, chosen, k, errors,
            feature_state):
-    """Split the intervals at the thresholds that were evaluated, and drop what is closed now."""
+    """Split the intervals at the thresholds that were evaluated, and drop what is closed now.
+
+    ``intervals``, ``cut``, ``mass``, ``weight``, ``unit``, ``bound``, ``feature_state``: as in
+    `choose`; ``spare``: (room, 8) int64, work; ``monotone``: see the top of the module; ``chosen``:
+    the evaluated thresholds, ``k`` of them; ``errors``: at least (2, k) int64, the objectives of
+    their children.
+    """
     n_intervals = feature_state[INTERVALS]
     for j in range(n_intervals):
         for q in range(8):
@@ -364,8 +430,9 @@ def refine(intervals, spare, cut, mass, weight, unit, monotone, bound, chosen, k
 def bucket_column(cuts, chosen, first, k, rows, buckets):
     """Write the bucket of each place of a column: how many chosen thresholds lie before it.
 
-    ``cuts``: rows on the left of each threshold; ``chosen[first:first + k]``: thresholds;
-    ``buckets``, shape (rows + LANES,): the result.
+    ``cuts``: (n_rows + 1,), rows on the left of each threshold; ``chosen``: int64, thresholds, of
+    which the ``k`` from place ``first`` on count; ``rows``: rows of the node; ``buckets``:
+    (n_rows + LANES,) unsigned, the result.
     """
     i = 0
     for x in range(k + 1):       # whole vectors, of which the next bucket overwrites some
@@ -381,8 +448,10 @@ def bucket_column(cuts, chosen, first, k, rows, buckets):
 def code_two_classes(column, labels, classes, relabel, h, rows, buckets, code):
     """Write class and buckets of each row, for a node of two classes whose leaves need no count.
 
-    ``column``, shape (rows,): rows by value; ``labels``: their classes, and with ``relabel`` those
-    of ``classes[0]``; ``h``: half of the batch; ``buckets``: of the places; ``code``: the result.
+    ``column``: (n_rows,), rows by value, of which the first ``rows`` count; ``labels``: (n_rows,)
+    uint16, classes; ``classes``: (2, N_CLASSES) int64, whose first line renumbers them if
+    ``relabel`` is true; ``h``: half of the batch, 0 or 1; ``buckets``: of the places; ``code``:
+    (n_rows,) unsigned, the result, to which the second half adds.
     """
     for i in range(rows):
         row = read(column, i)
@@ -400,11 +469,13 @@ def code_two_classes(column, labels, classes, relabel, h, rows, buckets, code):
 def code_and_count(column, cuts, labels, weight, two, n_classes, h, half, size, rows, pair):
     """Write class and buckets of each row, and count what one leaf on either side would hold.
 
-    ``column``, ``labels``: as in `code_two_classes`; ``cuts``: rows on the left of each threshold;
-    ``two``: whether the sweep is that of two classes; ``h``, ``half``, ``size``: the half of the
-    batch, its lanes, its thresholds.  Fills ``pair.code``, the totals of each lane and class
-    (``vectors[1]``), the lanes of ``vectors[0]`` and ``vectors[4]``, and ``errors[2:]``: the
-    largest class on the left and on the right.
+    The arguments are those of the module's docstring.  Beside these, ``column``: (n_rows,), rows by
+    value; ``cuts``: (n_rows + 1,), rows on the left of each threshold of this feature; ``h``: half
+    of the batch, 0 or 1; ``size``: how many thresholds are in it.
+
+    Fills ``pair.code``, the totals of each lane and class (``vectors[1]``), the lanes of
+    ``vectors[0]`` and ``vectors[4]``, and ``errors[2:]``: the largest class on the left and on the
+    right.
     """
     best, total, classes, code = pair.vectors[0], pair.vectors[1], pair.classes, pair.code
     width, first = 4 * half, h * half
@@ -449,8 +520,9 @@ def code_and_count(column, cuts, labels, weight, two, n_classes, h, half, size, 
 def batch_errors(cut, rows, weight, problem, n_classes, two, half, pair):
     """Turn what the sweeps have found into the objectives of both children of each threshold.
 
-    ``cut``, shape (n_features, thresholds): rows on the left; ``two``, ``half``: as in
-    `code_and_count`.  Fills ``errors[:2]``.
+    The arguments are those of the module's docstring.  Beside these, ``cut``:
+    (n_features, n_rows + 1), rows on the left of each threshold.  Fills the first two lines of
+    ``pair.errors``.
     """
     best, total, halves, errors = pair.vectors[0], pair.vectors[1], pair.halves, pair.errors
     unit, penalty, width = problem[UNIT], problem[PENALTY], 4 * half
@@ -487,13 +559,12 @@ def batch_errors(cut, rows, weight, problem, n_classes, two, half, pair):
 def evaluate(columns, slot, rows, labels, weight, problem, n_classes, table_two, table_many, pair):
     """Compute the optimal stumps of both children for a batch of thresholds.
 
-    ``columns``, ``slot``: the sorted columns, and those of the node; ``rows``: how many it has;
-    ``labels``, ``weight``: of all rows; ``table_many`` is that of ``sweep_weighted`` where rows
-    have weights.
-    ``halves``: what each half of the batch holds; ``chosen`` and the columns of ``errors`` are
-    divided likewise.  ``errors[0]`` and ``errors[1]``: objectives of the left and the right child;
-    where a half has no further threshold the left child has all rows.  A child without a budget
-    is a leaf.  ``classes[0]``: compact class numbers.
+    The arguments are those of the module's docstring.
+
+    ``pair.halves``: what each half of the batch holds; ``chosen`` and the columns of ``errors`` are
+    divided likewise.  ``errors[0]`` and ``errors[1]``, the result: objectives of the left and the
+    right child; where a half has no further threshold the left child has all rows.  A child without
+    a budget is a leaf.  ``classes[0]``: compact class numbers.
     """
     order, cut = columns.order[slot], columns.cut[slot]
     segment, counts = columns.segment[slot], columns.count[slot]
@@ -535,8 +606,8 @@ def evaluate(columns, slot, rows, labels, weight, problem, n_classes, table_two,
 def begin_pair(columns, slot, rows, labels, weight, problem, n_divisions, pair, state):
     """Begin a depth-two solve: the classes of the node, its leaf, one interval for each candidate.
 
-    ``columns``, ``slot``, ``rows``, ``labels``, ``weight``: as in `evaluate`; ``n_divisions``:
-    candidates of each feature; ``pair`` and ``state`` are written.
+    The arguments are those of the module's docstring.  Beside these, ``n_divisions``: candidates of
+    each feature.  Fills ``pair`` and ``state``.
     """
     cut, counts = columns.cut[slot], columns.count[slot]
     classes, intervals, features = pair.classes, pair.intervals, pair.features
@@ -579,8 +650,9 @@ def begin_pair(columns, slot, rows, labels, weight, problem, n_divisions, pair, 
 def next_candidate(lower, bound, candidates, parts, pair, state):
     """Return the next candidate for a batch: each once in order, then the most promising; or -1.
 
-    ``lower``, shape (candidates,): their lower bounds; those of at least ``bound`` are left out;
-    ``parts``: how many candidates the batch has.
+    The arguments are those of the module's docstring.  Beside these, ``candidates``: how many there
+    are; ``lower``: (candidates,) int64, their lower bounds, where those of at least ``bound`` are
+    left out; ``parts`` counts the candidates that the batch has already.
     """
     features, intervals = pair.features, pair.intervals
     stump = state[PAIR_STUMP]
@@ -604,9 +676,10 @@ def next_candidate(lower, bound, candidates, parts, pair, state):
 def fill_batch(cut, mass, weight, problem, budget, bound, half, lower, candidates, pair, state):
     """Choose the thresholds of a batch, of two candidates or of one; return how many candidates.
 
-    ``cut``, ``mass``, shape (n_features, thresholds): rows and weight on the left; ``budget``: of
-    the node; ``bound``: what a tree must cost less than; ``half``: thresholds of half a batch;
-    ``lower``, ``candidates``: as in `next_candidate`.  Writes ``pair.halves`` and ``pair.chosen``.
+    The arguments are those of the module's docstring.  Beside these, ``cut``, ``mass``:
+    (n_features, n_rows + 1), rows and weight on the left of each threshold; ``bound``: what a tree
+    must cost less than; ``lower``, ``candidates``: as in `next_candidate`.  Fills ``pair.halves``
+    and ``pair.chosen``.
     """
     halves, chosen, features, intervals = pair.halves, pair.chosen, pair.features, pair.intervals
     unit, children = problem[UNIT], bound - problem[PENALTY]
@@ -643,8 +716,8 @@ def fill_batch(cut, mass, weight, problem, budget, bound, half, lower, candidate
 def note_batch(cut, mass, weight, problem, cap, half, parts, pair, state):
     """Keep what a batch has found: the best split, and the intervals that stay open.
 
-    ``cut``, ``mass``, ``half``: as in `fill_batch`; ``cap``: what the tree must cost less than;
-    ``parts``: candidates of the batch.
+    The arguments are those of the module's docstring.  Beside these, ``cut``, ``mass``: as in
+    `fill_batch`; ``cap``: what the tree must cost less than.  Changes ``pair`` and ``state``.
     """
     halves, chosen, errors, features = pair.halves, pair.chosen, pair.errors, pair.features
     unit, penalty, monotone = problem[UNIT], problem[PENALTY], problem[MIN_LEAF] == 1
@@ -687,12 +760,12 @@ def depth_two(columns, slot, rows, labels, weight, problem, budget, cap, lower, 
               table_many, pair, state):
     """Find the best tree of depth two if its objective is below ``cap``, else bound it.
 
-    ``columns``, ``slot``, ``rows``, ``labels``, ``weight``, the tables: as in `evaluate`;
-    ``budget``: splits of the tree.
-    ``lower[v]`` (in and out): lower bound when the root uses candidate v.  Returns False when the
-    slice ends first; otherwise ``state[RESULT]`` is the optimum if below ``cap``, else a bound of
-    at least ``cap``, and ``state[PAIR_ROOT]``, ``state[PAIR_VALUE]`` the root's candidate (or
-    LEAF, STUMP) and threshold number.
+    The arguments are those of the module's docstring.  Beside these, ``lower``: (n_candidates,)
+    int64, in and out, lower bounds when the root uses each candidate.
+
+    Returns False when the slice ends first; otherwise ``state[RESULT]`` is the optimum if below
+    ``cap``, else a bound of at least ``cap``, and ``state[PAIR_ROOT]``, ``state[PAIR_VALUE]`` the
+    root's candidate (or LEAF, STUMP) and threshold number.
     """
     cut, mass, halves, features = columns.cut[slot], columns.mass[slot], pair.halves, pair.features
     p = cut.shape[0]
@@ -740,7 +813,10 @@ def rebuild_pair(columns, slot, rows, labels, weight, problem, budget, root, thr
                  side_of, tally, result, tree):
     """Write the tree of a depth-two solution that costs ``cost``: its nodes in preorder.
 
-    A node is a feature, or LEAF, and the row with the largest value that goes left.
+    The arguments are those of the module's docstring.  Beside these, ``root``: the candidate of its
+    root, LEAF or STUMP; ``threshold``: the number of its threshold; ``side_of``, ``result``: work,
+    as in `best_stumps`; ``tree``: at least (7, 2) int64, or (3, 2) for a stump, the result, where a
+    node is a feature, or LEAF, and the row with the largest value that goes left.
     """
     order, cut, count = columns.order[slot], columns.cut[slot], columns.count[slot]
     tree[0, 0] = LEAF
@@ -772,7 +848,10 @@ def rebuild_pair(columns, slot, rows, labels, weight, problem, budget, root, thr
 
 @njit(**INNER)
 def copy_tree(source, target, at):
-    """Copy a tree in preorder to place ``at`` of another and return the place after it."""
+    """Copy a tree in preorder to place ``at`` of another and return the place after it.
+
+    ``source``, ``target``: (n_nodes, 2) int64, nodes as in `rebuild_pair`.
+    """
     q = 0
     missing = 1
     while missing > 0:
@@ -809,6 +888,11 @@ SOLVED = 32     # thresholds of a node that similarity bounds look at: bits of a
 def widest_interval(profile, size, cut, mass, weight, unit, monotone, bound, similar, use_similar,
                     frame):
     """Find the widest stretch of thresholds that may still give less than ``bound``.
+
+    ``profile``: (5, n_rows + 2) int64, AT to AT_ARCHIVE, of which the first ``size`` entries hold;
+    ``cut``, ``mass``, ``weight``, ``unit``: as in `mass_at`; ``monotone``, ``frame``: see the top
+    of the module; ``similar``: (2, n_rows + 1) int64, that of `measure_similarity`, which counts if
+    ``use_similar`` is true.
 
     Returns its profile entry (or -1), first threshold, and end; keeps in ``frame[BOUND]`` what the
     closed intervals and the evaluated thresholds prove.
@@ -852,7 +936,12 @@ def widest_interval(profile, size, cut, mass, weight, unit, monotone, bound, sim
 
 @njit(**INNER)
 def note_evaluated(profile, size, k, threshold, mass, left, right, archived, monotone):
-    """Insert a threshold at place k of a profile that has ``size`` entries."""
+    """Insert a threshold at place k of a profile that has ``size`` entries.
+
+    ``profile``: as in `widest_interval`; ``k``: the place; ``threshold``: its number; ``mass``:
+    that on its left; ``left``, ``right``: lower bounds of its children; ``archived``: the line of
+    the archive that keeps bounds of its children; ``monotone``: see the top of the module.
+    """
     for q in range(5):
         for x in range(size, k, -1):
             profile[q, x] = profile[q, x - 1]
@@ -872,8 +961,11 @@ def note_evaluated(profile, size, k, threshold, mass, left, right, archived, mon
 def note_solved(solved, sides, q, order, left_rows, left, right, unit):
     """Keep a solved threshold for similarity bounds.
 
-    ``left``: what its left child costs at least, less the mass of that child; ``right``: what its
-    right child costs at least.
+    ``solved``: (2, SOLVED), what the children cost, in lanes of the sweeps' type; ``sides``:
+    (n_rows,) uint32, a bit for each solved threshold that has the row on its left; both are
+    written, at place ``q``.  ``order``: (n_rows,), rows by value, the first ``left_rows`` of which
+    go left; ``left``: what the left child costs at least, less the mass of that child; ``right``:
+    what the right child costs at least; ``unit``: what a row costs.
     """
     solved[0, q] = left // unit
     solved[1, q] = right // unit
@@ -887,9 +979,13 @@ def note_solved(solved, sides, q, order, left_rows, left, right, unit):
 def measure_similarity(solved, sides, order, rows, weight, unit, similar):
     """Bound both children of every prefix of a column by thresholds solved for other features.
 
-    A child that holds all but mass d of a solved set costs at least that set's optimum less d.
-    One lane per solved threshold; ``sides[row]``: the thresholds that have the row on their left.
-    ``similar[0, i]`` bounds the first i rows, ``similar[1, i]`` the others.
+    ``solved``, ``sides``, ``unit``: as in `note_solved`; ``order``: (n_rows,), rows by value, those
+    of the node, ``rows`` many, first; ``weight``: (n_rows,) int64, or None; ``similar``:
+    (2, n_rows + 1) int64, the result: ``similar[0, i]`` bounds the first i rows, ``similar[1, i]``
+    the others.
+
+    A child that holds all but mass d of a solved set costs at least that set's optimum less d.  One
+    lane per solved threshold.
     """
     left = load32(solved, 0)
     right = load32(solved, SOLVED)
@@ -916,7 +1012,11 @@ NEIGHBOURS = 4      # places of the table where an entry may be noted
 
 @njit(**INNER)
 def write_rows(order, rows, tag, members):
-    """Write rows as a bit set and return its hash."""
+    """Write rows as a bit set and return its hash.
+
+    ``order``: at least (rows,), the rows, of which the first ``rows`` count; ``tag``: what the hash
+    begins with, int64; ``members``: (words,) int64, the result.
+    """
     members[:] = 0
     for i in range(rows):
         row = read(order, i)
@@ -930,7 +1030,11 @@ def write_rows(order, rows, tag, members):
 
 @njit(**INNER)
 def find_entry(table, entries, sets, mixed, tag, members):
-    """Return the entry of these very rows and tag, or -1."""
+    """Return the entry of these very rows and tag, or -1.
+
+    ``table``, ``entries``, ``sets``: see `Cache`; ``mixed``: the hash; ``tag``: levels, and the
+    budget from bit 31 on; ``members``: (words,) int64, the rows as a bit set.
+    """
     for q in range(NEIGHBOURS):
         e = np.int64(table[(mixed + q) & (len(table) - 1)]) - 1
         if e >= 0 and entries[e, HASH] == mixed and entries[e, TAG] == tag:
@@ -946,7 +1050,11 @@ def find_entry(table, entries, sets, mixed, tag, members):
 
 @njit(**INNER)
 def store_entry(table, entries, sets, mixed, tag, members, bound, state):
-    """Keep a lower bound for a set of rows.  A full cache is emptied."""
+    """Keep a lower bound for a set of rows.  A full cache is emptied.
+
+    ``table``, ``entries``, ``sets``, ``mixed``, ``tag``, ``members``: as in `find_entry`;
+    ``bound``: the lower bound; ``state``: what the slices share, whose STORED is written.
+    """
     e = find_entry(table, entries, sets, mixed, tag, members)
     if e >= 0:
         entries[e, AT_LEAST] = max(entries[e, AT_LEAST], bound)
@@ -971,14 +1079,20 @@ def store_entry(table, entries, sets, mixed, tag, members, bound, state):
 
 @njit(**INNER)
 def children_bound(problem, frame, level):
-    """Return what the two children of a split of a frame must cost less than."""
+    """Return what the two children of a split of a frame must cost less than.
+
+    The arguments are those of the module's docstring.
+    """
     allowed = problem[ALLOWED_GAP] if level == 0 else 0
     return min(frame[BEST] - allowed, frame[CAP]) - problem[PENALTY]
 
 
 @njit(**INNER)
 def current_child(problem, frame, level):
-    """Return side, rows, budget and cap of the child whose turn it is; the larger comes first."""
+    """Return side, rows, budget and cap of the child whose turn it is; the larger comes first.
+
+    The arguments are those of the module's docstring.
+    """
     rows, left_rows, turn = frame[ROWS], frame[CUT_ROWS], frame[TURN]
     side = np.int64((left_rows >= rows - left_rows) != (turn == 0))
     _, budgets = child_budgets(problem[DEPTH] - level, frame[BUDGET], frame[FEATURE])
@@ -991,8 +1105,8 @@ def current_child(problem, frame, level):
 def open_node(columns, slot, rows, labels, weight, problem, budget, pair, levels, tally, state):
     """Begin a node with its best tree of depth two, and order its candidates by what they gave.
 
-    ``columns``, ``slot``, ``rows``, ``labels``, ``weight``: as in `evaluate`; ``budget``: what the
-    depth-two tree might spend; ``tally``: work, shape (4, n_classes).
+    The arguments are those of the module's docstring; ``budget``: what the depth-two tree might
+    spend.
     """
     level, best, features = state[LEVEL], state[RESULT], pair.features
     frame, order, solved = levels.frames[level], levels.feature_order[level], levels.solved[level]
@@ -1025,8 +1139,8 @@ def open_node(columns, slot, rows, labels, weight, problem, budget, pair, levels
 def solve_pair(columns, labels, weight, problem, table_two, table_many, pair, levels, tally, state):
     """Solve the depth-two problem of a node that begins, or of a child with two levels left.
 
-    The one place where these are solved.  The arguments are those of `search`.  Returns False
-    when the slice ends first.
+    The one place where these are solved.  The arguments are those of the module's docstring.
+    Returns False when the slice ends first.
     """
     level = state[LEVEL]
     frame = levels.frames[level]
@@ -1054,7 +1168,7 @@ def solve_pair(columns, labels, weight, problem, table_two, table_many, pair, le
 def open_feature(columns, weight, problem, levels, state):
     """Begin the current candidate of a node: both ends of its thresholds, and similarity bounds.
 
-    The arguments are those of `search`.
+    The arguments are those of the module's docstring.
     """
     level = state[LEVEL]
     frame, profile = levels.frames[level], levels.profiles[level]
@@ -1089,7 +1203,7 @@ def open_feature(columns, weight, problem, levels, state):
 def choose_threshold(columns, weight, problem, levels, state):
     """Choose the next threshold of the current candidate; False if none may be better.
 
-    The arguments are those of `search`.
+    The arguments are those of the module's docstring.
     """
     level = state[LEVEL]
     frame, lower = levels.frames[level], levels.lower[level]
@@ -1126,7 +1240,7 @@ def choose_threshold(columns, weight, problem, levels, state):
 def bound_child(columns, problem, levels, cache, state, side):
     """Bound a child by the thresholds next to its own, whose child is a subset, and a superset.
 
-    The arguments are those of `search`; ``side``: 0 for the left child.
+    The arguments are those of the module's docstring; ``side``: 0 for the left child, else 1.
     """
     level = state[LEVEL]
     frame, profile, archive = (levels.frames[level], levels.profiles[level],
@@ -1163,7 +1277,7 @@ def bound_child(columns, problem, levels, cache, state, side):
 def split_at_threshold(columns, keys, weight, problem, code, levels, cache, state):
     """Sort the rows of a node into both children of the chosen threshold, and bound these.
 
-    The arguments are those of `search`; ``code``: work, one number for each row.
+    The arguments are those of the module's docstring; ``code``: (n_rows,) unsigned, work.
     """
     level = state[LEVEL]
     frame = levels.frames[level]
@@ -1181,7 +1295,7 @@ def split_at_threshold(columns, keys, weight, problem, code, levels, cache, stat
 def enter_child(problem, levels, state):
     """Pass over a child that is bounded well enough, or go down to one with three levels or more.
 
-    The arguments are those of `search`.  Returns False for a child with two levels.
+    The arguments are those of the module's docstring.  Returns False for a child with two levels.
     """
     level = state[LEVEL]
     frame = levels.frames[level]
@@ -1211,7 +1325,7 @@ def enter_child(problem, levels, state):
 def leave_child(problem, levels, cache, state):
     """Keep what is proved of a child, and turn to its sibling; True once both are done.
 
-    The arguments are those of `search`.
+    The arguments are those of the module's docstring.
     """
     level = state[LEVEL]
     frame = levels.frames[level]
@@ -1231,7 +1345,7 @@ def leave_child(problem, levels, cache, state):
 def keep_split(columns, labels, weight, problem, pair, levels, tally, level):
     """Keep a split that is better than what was known, with its tree.
 
-    The arguments are those of `search`; ``level``: that of the node.
+    The arguments are those of the module's docstring.
     """
     frame, tree = levels.frames[level], levels.trees[level]
     depth, slot = problem[DEPTH] - level, frame[SLOT]
@@ -1254,7 +1368,7 @@ def keep_split(columns, labels, weight, problem, pair, levels, tally, level):
 def close_threshold(columns, problem, levels, state):
     """Keep the bounds of both children of a threshold for those that come after it.
 
-    The arguments are those of `search`.
+    The arguments are those of the module's docstring.
     """
     level = state[LEVEL]
     frame, profile = levels.frames[level], levels.profiles[level]
@@ -1286,7 +1400,8 @@ def close_threshold(columns, problem, levels, state):
 def leave_node(count, problem, levels, state):
     """Hand the optimum of a node, or what bounds it, to its parent.
 
-    The arguments are those of `search`; ``count``: that of the columns.
+    The arguments are those of the module's docstring; ``count``: (slots, n_features, 3), that of
+    the columns.
     """
     level = state[LEVEL]
     frame, parent, lower = levels.frames[level], levels.frames[level - 1], levels.lower[level]
@@ -1311,10 +1426,7 @@ def search(columns, keys, labels, weight, problem, table_two, table_many, pair, 
            tally, state):
     """Search for one slice and return RUNNING, WANTS_FEATURE, IMPROVED or DONE.
 
-    ``columns``: the sorted columns of the nodes; ``keys``: those of `split_node`; ``labels``,
-    ``weight``: of all rows; ``problem``: the constants of the search; the tables of the sweeps;
-    ``pair``, ``levels``, ``cache``: see these classes; ``tally``, shape (4, n_classes): work;
-    ``state``: what the slices share.
+    The arguments are those of the module's docstring.
 
     Level l of the search is a node with ``DEPTH - l >= 3`` levels of splits left (the root of a
     tree of depth two also starts here).  Its children live in slots ``2 l + 1`` and ``2 l + 2``.
