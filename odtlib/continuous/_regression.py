@@ -16,6 +16,15 @@ whose prefix has at most a given share of the weight.
 A minimum number of rows per leaf breaks the bounds between thresholds, because a subset of the rows
 may not allow the splits of the set.  They are taken from the *relaxed* problem, the same without
 this minimum, whose best splits a second fraction per lane keeps.
+
+Arguments that several kernels share, with n_rows rows in all, and costs in scaled units:
+
+- ``target``: (n_rows,) float64, centred and scaled targets times weights; ``weight``: (n_rows,)
+  float64, scaled weights
+- ``node``: `Node`; ``lanes``: (LANE_ARRAY,) float64, the blocks from SUM to ALLOWED_UNDER
+- ``budget``: splits of a tree of depth two, 2 or 3; ``penalty``: cost of a split
+- ``least``: smallest number of rows of a leaf; ``share``: the largest share of a child's weight in
+  a prefix that is compared
 """
 
 from __future__ import annotations
@@ -83,7 +92,11 @@ class Batch(NamedTuple):
 
 @njit(**INNER)
 def extend(lanes, first, target, weight):
-    """Add a row to LANES prefixes, and compare the splits after them."""
+    """Add a row to LANES prefixes, and compare the splits after them.
+
+    ``lanes``: see the top of the module, changed; ``first``: the first of the neighbouring lanes;
+    ``target``, ``weight``: of the row.
+    """
     for y in range(LANES):
         x = first + y
         s = lanes[SUM + x] + target
@@ -100,7 +113,11 @@ def extend(lanes, first, target, weight):
 
 @njit(**INNER)
 def compare_allowed(lanes, first, least):
-    """Compare the splits after LANES prefixes that leave enough rows on both sides."""
+    """Compare the splits after LANES prefixes that leave enough rows on both sides.
+
+    The arguments are those of the module's docstring; ``first``: the first of the neighbouring
+    lanes.
+    """
     for y in range(LANES):
         x = first + y
         s = lanes[SUM + x]
@@ -120,12 +137,16 @@ def sweep_squares(order, tie_state, target, weight, root, cuts, share, least, bu
                   saved):
     """Raise ``saved`` to what the best split saves in both children of each threshold of a batch.
 
-    ``tie_state[g, i]``: 1 if the value at place i of column g is its own, 0 within a tie, 2 at the
-    end of a tie.  ``target``: times weight; ``root``: the rows by the values of the root
-    feature; ``cuts``: rows on the left of each of LANES thresholds, in increasing order.
-    ``share``: the largest share of a child's weight in a prefix that is compared.
-    ``saved[LEFT, lane]``, ``saved[RIGHT, lane]``: of all splits; the other two lines: of those that
-    leave ``least`` rows on both sides, where that is more than one.
+    The arguments are those of the module's docstring.  Beside these, with n rows in the node:
+
+    - ``order``: (n_features, n) int32, the rows by value
+    - ``tie_state``: (n_features, n) uint8, 1 if the value at that place is its own, 0 within a tie,
+      2 at the end of a tie
+    - ``root``: (n,) int32, the rows by the values of the root feature; ``cuts``: (LANES,) int64,
+      rows on the left of each threshold, in increasing order
+    - ``bucket``: (n_rows,) uint8, work
+    - ``saved``: (4, LANES) float64, the result: the lines LEFT and RIGHT of all splits, the other
+      two of those that leave ``least`` rows on both sides, where that is more than one
     """
     p, n = order.shape
     i = 0
@@ -201,7 +222,12 @@ def sweep_squares(order, tie_state, target, weight, root, cuts, share, least, bu
 def index_rows(parent, inside, ids, target, weight, node):
     """Sort the rows ``inside`` by every feature as their parent does, and list the thresholds.
 
-    ``orders`` and ``tie_states`` hold the columns forwards and, if their length is two, backwards.
+    The arguments are those of the module's docstring.  Beside these, ``parent``:
+    (n_features, rows of the parent) int32, these by value; ``inside``: (n_rows,) bool; ``ids``:
+    (n_features, n_rows) int32, the rank of each row's value.
+
+    Fills the arrays of ``node`` that describe columns and thresholds, ``orders`` and ``tie_states``
+    forwards and, if their length is two, backwards.
     """
     orders, tie_states, cuts, leaves = node.orders, node.tie_states, node.cuts, node.leaves
     n = orders.shape[2]
@@ -248,7 +274,12 @@ def index_rows(parent, inside, ids, target, weight, node):
 
 @njit(**OPTIONS)
 def inherit(features, ids, left, right, node):
-    """Take over the costs of both sides of thresholds in a subset of the rows, as lower bounds."""
+    """Take over the costs of both sides of thresholds in a subset of the rows, as lower bounds.
+
+    Of each threshold, (n_known,): ``features``, int64; ``ids``, int32, the rank of the largest
+    value on its left; ``left``, ``right``, float64, the costs.  They are what ``node.known`` of the
+    subset returns; ``node.lower`` of this ``node`` is raised.
+    """
     last_ids, n_cuts, lower = node.last_ids, node.n_cuts, node.lower
     for q in range(len(features)):
         g = features[q]
@@ -262,7 +293,11 @@ def inherit(features, ids, left, right, node):
 
 @njit(**INNER)
 def cost_of_pair(left, right, left_leaf, right_leaf, budget, penalty):
-    """Return the cost of a root split whose children have at most ``budget - 1`` splits."""
+    """Return the cost of a root split whose children have at most ``budget - 1`` splits.
+
+    ``left``, ``right``: what the children cost with at most one split; ``left_leaf``,
+    ``right_leaf``: what they cost as leaves; ``budget``, ``penalty``: see the top of the module.
+    """
     if budget > 2:
         return left + right + penalty
     return min(left + right_leaf, left_leaf + right) + penalty
@@ -271,6 +306,11 @@ def cost_of_pair(left, right, left_leaf, right_leaf, budget, penalty):
 @njit(**INNER)
 def close(lower, leaves, swept, n, budget, penalty, limit, chosen):
     """Spread at most LANES thresholds over those that may cost less than ``limit``.
+
+    Of one feature with ``n`` thresholds: ``lower``: at least (2, n) float64, bounds of the relaxed
+    costs of both sides, which are raised where neighbours allow it; ``leaves``: likewise, their
+    costs as leaves; ``swept``: at least (n,) bool; ``chosen``: (LANES,) int64, the numbers of the
+    thresholds, a result; ``budget``, ``penalty``: see the top of the module.
 
     Returns how many are open, and a lower bound of the relaxed cost of all thresholds.
     """
@@ -301,8 +341,12 @@ def solve_pair(node, target, weight, share, budget, penalty, least, cap, toleran
                best):
     """Find the best tree of two or three splits if it costs less than ``cap``, else bound it.
 
-    Returns False when ``work`` row visits are spent; called again, it goes on.  ``best[0]`` is the
-    cost of the best tree known, whose root is ``progress[FEATURE]`` and ``progress[THRESHOLD]``.
+    The arguments are those of the module's docstring.  Beside these, ``tolerance``: trees that are
+    better by no more count as equal; ``work``: row visits that may be spent; ``batch``: `Batch`,
+    work; ``best``: (1,) float64, the cost of the best tree known, whose root is
+    ``progress[FEATURE]`` and ``progress[THRESHOLD]``.
+
+    Returns False when ``work`` is spent, and called again, it goes on; True once it is done.
     """
     (orders, tie_states, cuts, _, n_cuts, leaves, lower, swept, hints, promise, bounds, n_open,
      progress, _) = node
