@@ -1,11 +1,22 @@
 """Compiled enumeration of paths and the dynamic program over candidate splits (private).
 
-Rows are bit sets.  Each word holds rows of one class and one weight, so that a popcount times a
-weight is the class weight of a set, and times ``word_count`` its number of rows.  Nodes are
+Rows are bit sets, of uint64.  Each word holds rows of one class and one weight, so that a popcount
+times a weight is the class weight of a set, and times ``word_count`` its number of rows.  Nodes are
 numbered in level order, and the candidate splits of node ``j`` are the rows
-``start[j]:start[j + 1]`` of ``left``, the sets of rows that they send left.  ``limits`` holds the
-minimum number of rows of a leaf that is not empty, the penalty of such a leaf, and the cost of
-fewer rows.  No validation.
+``start[j]:start[j + 1]`` of ``left``, the sets of rows that they send left.  No validation.
+
+Arguments that several kernels share:
+
+- ``start``: int64, at least (n_nodes + 1,); ``left``: (n_splits, n_words) uint64
+- ``word_class``: (n_words,) int64; ``word_weight``: (n_words,) float64, the weight of each row;
+  ``word_count``: (n_words,) int64, how many training rows each row stands for
+- ``n_classes``: number of classes; ``limits``: (3,) float64, the minimum number of rows of a leaf
+  that is not empty, the penalty of such a leaf, and the cost of fewer rows
+- ``depth``: levels of splits; ``splits``, ``words``, ``frames``, ``kept``, ``scratch``: `Splits`,
+  `Words`, `Frames`, `Kept` and `Scratch`
+- ``max_leaves``: (depth,) int64, the largest budget of leaves below a node of each level, 0 without
+  a limit; ``state``: (N_STATE,) int64, what slices share
+- ``tolerance``: costs that differ by less are equal
 """
 
 from typing import NamedTuple
@@ -18,7 +29,10 @@ from odtlib._numba.vector import lowest_bit, popcount
 
 @njit(cache=True, nogil=True)
 def _leaf_cost(n_rows, limits):
-    """Return what a leaf costs besides its errors."""
+    """Return what a leaf of ``n_rows`` rows costs besides its errors.
+
+    The arguments are those of the module's docstring.
+    """
     if n_rows == 0:
         return 0.0
     return limits[1] + (limits[2] if n_rows < limits[0] else 0.0)
@@ -29,8 +43,10 @@ def path_values(nodes, to_left, start, left, all_rows, word_class, word_weight, 
                 n_classes, limits, value, active):
     """Write the value of each path to one leaf that takes the best class, and if it has rows.
 
-    ``nodes`` are the feature nodes on the way to the leaf and ``to_left`` the sides taken.  Paths
-    are numbered like the digits of a number, the root's split first.
+    The arguments are those of the module's docstring.  Beside these, ``nodes``: (depth,) int64, the
+    feature nodes on the way to the leaf, and ``to_left``: (depth,) bool, the sides taken;
+    ``all_rows``: (n_words,) uint64.  Results: ``value``: (n_paths,) float64, and ``active``:
+    (n_paths,) bool.  Paths are numbered like the digits of a number, the root's split first.
     """
     depth, n_words = len(nodes), len(all_rows)
     rows = np.empty((depth + 1, n_words), np.uint64)
@@ -68,11 +84,18 @@ def reduced_costs(nodes, to_left, start, allowed, left, all_rows, beta, gamma, l
                   alpha, cost):
     """Write the reduced cost of every path to one leaf, less its value (Firat et al., Eq. 7).
 
-    ``left`` and ``all_rows`` are sets of constrained rows here, with duals ``beta`` in the order
-    of their bits.  ``gamma[level_start[h] + i]`` is the dual of the linking row at level ``h``,
-    where ``i`` is the choice at this level.  ``paired``: a path stands for itself and its sibling,
-    so that the last split neither pays nor divides the rows, and ``i`` is the number of the choices
-    so far.  Paths through a split that is not ``allowed`` cost minus infinity.
+    The arguments are those of the module's docstring.  Beside these:
+
+    - ``nodes``, ``to_left``: as in `path_values`
+    - ``left`` and ``all_rows``: (n_words,) uint64, are sets of constrained rows here, with duals
+      ``beta``, (n_constrained,) float64, in the order of their bits
+    - ``gamma``, float64, and ``level_start``, (n_linked + 1,) int64: ``gamma[level_start[h] + i]``
+      is the dual of the linking row at level ``h``, where ``i`` is the choice at this level
+    - ``paired``: whether a path stands for itself and its sibling, so that the last split neither
+      pays nor divides the rows, and ``i`` is the number of the choices so far
+    - ``allowed``: bool, at least (n_splits,); paths through other splits cost minus infinity
+    - ``alpha``: the dual of the constraint that the leaf has one path
+    - ``cost``: (n_paths,) float64, the result, numbered as in `path_values`
     """
     depth, n_words = len(nodes), len(all_rows)
     rows = np.empty((depth + 1, n_words), np.uint64)
@@ -120,9 +143,10 @@ def reduced_costs(nodes, to_left, start, allowed, left, all_rows, beta, gamma, l
 def path_rows(splits, to_left, left, constrained, member):
     """Write which of the constrained rows each of some paths contains.
 
-    ``splits`` and ``to_left``, (n_paths, n_levels), are the numbers of a path's splits and whether
-    it goes left there; ``left``, (n_splits, n_words), the rows that splits send left, as bit sets;
-    ``constrained`` positions in these; ``member``, (n_paths, n_constrained), is written.
+    ``splits``: (n_paths, n_levels) int64, the numbers of a path's splits; ``to_left``: likewise,
+    bool, whether it goes left there; ``left``: (n_splits, n_words) uint64, the rows that splits
+    send left; ``constrained``: (n_constrained,) int64, positions in these; ``member``:
+    (n_paths, n_constrained) bool, the result.
     """
     for p in range(splits.shape[0]):
         for i in range(len(constrained)):
@@ -195,7 +219,10 @@ class Scratch(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def set_weight(rows, word_weight):
-    """Return the weight of a set of rows."""
+    """Return the weight of a set of rows.
+
+    ``rows``: (n_words,) uint64; ``word_weight``: (n_words,) float64, the weight of each row.
+    """
     total = 0.0
     for w in range(len(rows)):
         if rows[w]:
@@ -207,7 +234,10 @@ def set_weight(rows, word_weight):
 def _one_split_errors(rows, first, last, left, words, n_classes, limits, count_leaves, scratch):
     """Write the errors that a single split leaves, for the splits ``first`` to ``last - 1``.
 
-    With ``count_leaves`` also the number of sides with rows, else 0.
+    The arguments are those of the module's docstring.  Beside these, ``rows``: (n_words,) uint64,
+    the rows of the node; ``count_leaves``: whether to count sides with rows.  Fills
+    ``scratch.errors`` and ``scratch.n_leaves``, the number of these sides, 0 without
+    ``count_leaves``.
     """
     word_class, word_weight, word_count, _ = words
     active, weight, errors, n_leaves = scratch
@@ -251,6 +281,10 @@ def _one_split_errors(rows, first, last, left, words, n_classes, limits, count_l
 def _similarity_bound(rows, node, kept, word_weight, enough):
     """Return a lower bound of the errors at a node from the row sets it was solved for before.
 
+    ``rows``: (n_words,) uint64, the rows of the node; ``node``: its number; ``kept``: `Kept`;
+    ``word_weight``: (n_words,) float64, the weight of each row; ``enough``: a bound that ends the
+    search for better ones.
+
     The best tree for ``rows`` makes at most as many errors on an earlier set as on ``rows`` plus
     the weight of the rows that only the earlier set has.
     """
@@ -275,7 +309,11 @@ def _similarity_bound(rows, node, kept, word_weight, enough):
 
 @njit(cache=True, nogil=True)
 def _used_above(split, level, start, identity, frame, order):
-    """Return whether a split is the current one of a node above, of those with an ``identity``."""
+    """Return whether a split is the current one of a node above, of those with an ``identity``.
+
+    ``split``: its number among all; ``level``: that of its node; ``start``, ``identity``: those of
+    `Splits`; ``frame``, ``order``: those of `Frames`.
+    """
     for above in range(level if identity[split] >= 0 else 0):
         other = start[frame[above, NODE]] + order[above, frame[above, POSITION]]
         if identity[other] == identity[split]:
@@ -288,7 +326,8 @@ def _enter_node(depth, splits, words, n_classes, limits, tolerance, max_leaves, 
                 scratch):
     """Begin a node: bound it, take the best single split of a last one, else order its splits.
 
-    The arguments are those of `search`.  Returns whether the node is done, and the work.
+    The arguments are those of the module's docstring.  Returns whether the node is done, and the
+    work.
     """
     frame, best, order, tree = frames.frame, frames.best, frames.order, frames.tree
     h = state[LEVEL]
@@ -341,8 +380,8 @@ def _enter_node(depth, splits, words, n_classes, limits, tolerance, max_leaves, 
 def _try_split(split, depth, left, words, tolerance, max_leaves, state, frames, kept):
     """Bound both children of a split, and go down to the left one if the split may be better.
 
-    ``split``: its number among all; ``left``: the rows that each sends left; the others are those
-    of `search`.  Returns the work.
+    The arguments are those of the module's docstring; ``split``: its number among all.  Returns the
+    work.
     """
     rows, best, weight = frames.rows, frames.best, words.weight
     h = state[LEVEL]
@@ -388,7 +427,7 @@ def _try_split(split, depth, left, words, tolerance, max_leaves, state, frames, 
 def _take_left(split, depth, left, max_leaves, state, frames):
     """Keep the best left subtrees of a split, and go down to its right child if there are any.
 
-    The arguments are those of `_try_split`.
+    The arguments are those of the module's docstring; ``split``: its number among all.
     """
     best, rows, tree = frames.best, frames.rows, frames.tree
     h = state[LEVEL]
@@ -417,7 +456,8 @@ def _take_left(split, depth, left, max_leaves, state, frames):
 def _take_right(choice, depth, tolerance, max_leaves, state, frames):
     """Join the best subtrees on both sides of a split where that is better than what is known.
 
-    ``choice``: the number of the split at its node; the others are those of `search`.
+    The arguments are those of the module's docstring; ``choice``: the number of the split at its
+    node.
     """
     best, tree = frames.best, frames.tree
     h = state[LEVEL]
@@ -442,7 +482,7 @@ def _take_right(choice, depth, tolerance, max_leaves, state, frames):
 def _leave_node(depth, state, frames, kept):
     """Remember the rows of a node with its errors, or a bound that it reached, and go up.
 
-    The arguments are those of `search`.
+    The arguments are those of the module's docstring.
     """
     h = state[LEVEL]
     node = frames.frame[h, NODE]
@@ -460,6 +500,8 @@ def search(max_work, depth, splits, words, n_classes, limits, tolerance, max_lea
            kept, scratch):
     """Find splits that cost less than ``best[0]``, in slices of about ``max_work`` words.
 
+    The arguments are those of the module's docstring.
+
     A depth-first search: ``best(j, R) = min over a in S_j of best(2j + 1, R and left of a) +
     best(2j + 2, R and right of a)``.  Frame ``h`` looks for the best subtrees of a node at level
     ``h`` for ``rows[h]``: entry ``b`` of ``best[h]`` for at most ``b`` leaves with rows, where
@@ -468,10 +510,6 @@ def search(max_work, depth, splits, words, n_classes, limits, tolerance, max_lea
     ``tree[h, b, 0]`` is -1 where none was.  No path has two splits of one ``identity``, unless it
     is negative.  When ``state[PHASE]`` is DONE, the last entry of ``tree[0]`` and ``best[0]`` hold
     the best splits in level order and their cost.
-
-    ``limits``: minimum leaf size, penalty of a leaf, cost of fewer rows; costs that differ by less
-    than ``tolerance`` are equal; ``state``: integers that the slices share.  ``splits``, ``words``,
-    ``frames``, ``kept`` and ``scratch``: see these classes.
     """
     frame, order = frames.frame, frames.order
     work = 0
