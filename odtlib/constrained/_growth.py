@@ -9,6 +9,19 @@ rows).  The gain depends only on the weight ``n`` and the weighted sum ``s`` of 
 
 For squared error targets are measured from an ``origin``, the mean of the root: the sums then stay
 as small as the cost of the root, and rounding errors with them, whatever the weights.
+
+Arguments that several kernels share, with n_rows rows and k targets:
+
+- ``table``: `Table`; ``price``: `Price`; ``scratch``: `Scratch`
+- ``n``: weight of some rows; ``s`` and ``sums``: (k,) float64, the weighted sum of their targets
+- ``kind``, ``floats``: an encoded set, see ``_projections``; ``weights``: (k,) float64, of the
+  targets; ``origin``: (k,) float64, from where targets are measured
+- ``targets``: (n_rows, k) float64; ``sample_weight``: (n_rows,) float64, empty where all are one;
+  ``row_constant``: (n_rows,) float64, what each row adds to ``q`` per unit of its weight
+- ``order``: (n_features, n_rows) int32, rows by value; ``values``: likewise, float64, their values;
+  ``start``, ``end``: the segment of the node
+- ``features``: int64, those that may be split; ``min_leaf``: smallest number of rows of a leaf
+- ``rest``, ``goes_left``, ``index_buffer``, ``value_buffer``: arrays of `Scratch`
 """
 
 from __future__ import annotations
@@ -90,7 +103,10 @@ def make_scratch(n_rows, k, room):
 
 @njit(**INNER)
 def poisson_gain(kind, floats, n, s):
-    """Minus the least sum_j n y_j - s_j log y_j over a box or the simplex."""
+    """Return minus the least sum_j n y_j - s_j log y_j over a box or the simplex.
+
+    The arguments are those of the module's docstring; ``kind``: SIMPLEX, or any other for a box.
+    """
     k = s.size
     total = 0.0
     if kind == SIMPLEX:
@@ -109,7 +125,11 @@ def poisson_gain(kind, floats, n, s):
 
 @njit(**INNER)
 def box_gain(floats, n, s, weights):
-    """What the best prediction in a box explains of the squares."""
+    """Return what the best prediction in a box explains of the squares.
+
+    The arguments are those of the module's docstring; ``floats``: (2 k,), lower and upper bounds,
+    measured as the targets are.
+    """
     k = s.size
     total = 0.0
     for j in range(k):
@@ -120,14 +140,21 @@ def box_gain(floats, n, s, weights):
 
 @njit(**INNER)
 def huber(distance, penalty_rate):
-    """Huber function of a distance, given squared: the least penalised cost of a unit of weight."""
+    """Return the Huber function of a distance: the least penalised cost of a unit of weight.
+
+    ``distance``: the squared distance of a mean to the set; ``penalty_rate``: cost of a unit of
+    distance.
+    """
     root = np.sqrt(distance)
     return distance if root <= 0.5 * penalty_rate else penalty_rate * (root - 0.25 * penalty_rate)
 
 
 @njit(**INNER)
 def gain(price, n, s, scratch):
-    """What the best prediction of rows explains."""
+    """Return what the best prediction of rows explains.
+
+    The arguments are those of the module's docstring.
+    """
     criterion, kind, ints, floats, penalty_rate, weights, origin = price
     mean, point = scratch.mean, scratch.point
     if criterion == POISSON:
@@ -143,7 +170,10 @@ def gain(price, n, s, scratch):
 
 @njit(**OPTIONS)
 def partition(order, values, start, end, feature, middle, goes_left, index_buffer, value_buffer):
-    """Split every feature's segment stably: the rows before ``middle`` of ``feature`` go left."""
+    """Split every feature's segment stably: the rows before ``middle`` of ``feature`` go left.
+
+    The arguments are those of the module's docstring; ``order`` and ``values`` are changed.
+    """
     for i in range(start, end):
         goes_left[order[feature, i]] = i < middle
     for f in range(order.shape[0]):
@@ -164,7 +194,11 @@ def partition(order, values, start, end, feature, middle, goes_left, index_buffe
 
 @njit(**INNER)
 def weights_after(segment, start, end, sample_weight, rest):
-    """Fill the weight of the rows after each; the total less those before may round to zero."""
+    """Fill the weight of the rows after each; the total less those before may round to zero.
+
+    The arguments are those of the module's docstring; ``segment``: (n_rows,) int32, a line of
+    ``order``; ``rest``, from 0 on, is the result.
+    """
     total = 0.0
     for i in range(end - 1, start - 1, -1):
         rest[i - start] = total
@@ -173,14 +207,18 @@ def weights_after(segment, start, end, sample_weight, rest):
 
 @njit(**OPTIONS)
 def midpoint(low, high):
-    """A value x with low <= x < high, halfway."""
+    """Return a value x with ``low`` <= x < ``high``, two float64, halfway."""
     value = low + 0.5 * (high - low)
     return low if value >= high or value < low else value
 
 
 @njit(**INNER)
 def _target_gain(s, n, inverse, origin, low, high):
-    """What the best value within bounds explains of one target, and what zero would lose of it."""
+    """Return what the best value within bounds explains of one target, and zero would lose of it.
+
+    All are numbers: ``s`` the weighted sum of the target over rows of weight ``n``, ``inverse`` one
+    over ``n``, ``origin`` from where the target is measured, ``low`` and ``high`` the bounds.
+    """
     mean = s * inverse
     explained, mean = s * mean, mean + origin
     value = min(max(mean, low), high)
@@ -189,7 +227,13 @@ def _target_gain(s, n, inverse, origin, low, high):
 
 @njit(**INNER)
 def _two_gains(left, sums, n_left, n_right, free, allow_zero, kept, floats, weights, origin, top):
-    """Gains of both children for squared error and a separable set, in one pass."""
+    """Return the gains of both children for squared error and a separable set, in one pass.
+
+    The arguments are those of the module's docstring.  Beside these, ``left``: (k,) float64, the
+    sums of the left child; ``n_left``, ``n_right``: the weights of both; ``free``: whether there
+    are no bounds; ``allow_zero``: whether a target may be zero whatever its bounds; ``kept``: how
+    many may be nonzero then; ``top``: at least (2 ``kept``,) float64, work.
+    """
     k = sums.size
     inverse_left, inverse_right = 1.0 / n_left, 1.0 / n_right
     gain_left = gain_right = 0.0     # apart: an addition waits for the one before
@@ -225,7 +269,12 @@ def _two_gains(left, sums, n_left, n_right, free, allow_zero, kept, floats, weig
 @njit(**INNER)
 def best_split(table, price, start, end, features, min_leaf, n, sums, scratch, best, best_feature,
                best_position):
-    """Scan more features for the largest total gain of two children; the first wins ties."""
+    """Scan more features for the largest total gain of two children; the first wins ties.
+
+    The arguments are those of the module's docstring.  ``best``, ``best_feature``,
+    ``best_position``: the gain of the best split so far, its feature, -1 for none, and the place in
+    ``order`` of the last row on its left.  Returns these three anew.
+    """
     order, values, targets, sample_weight = table
     criterion, kind, ints, floats, penalty_rate, weights, origin = price
     k = targets.shape[1]
@@ -286,7 +335,12 @@ def best_split(table, price, start, end, features, min_leaf, n, sums, scratch, b
 
 @njit(**INNER)
 def _draw_features(state, permutation, values, start, end, count, chosen):
-    """Draw features without replacement until ``count`` vary in the node, in ascending order."""
+    """Draw features without replacement until ``count`` vary in the node, in ascending order.
+
+    The arguments are those of the module's docstring.  Beside these, ``state``: uint64, of the
+    random numbers; ``permutation``: (n_features,) int64, changed; ``chosen``: (n_features,) int64,
+    the result.  Returns the new state, and how many were found.
+    """
     p = permutation.size
     found = 0
     chosen[:] = 0
@@ -313,11 +367,18 @@ def grow(table, price, limits, visit, budget, progress, best, chosen, permutatio
          nodes, scratch):
     """Grow nodes in preorder until the stack is empty or the budget is spent.
 
-    ``visit`` is the cost of moving a row from one child to the other; a negative ``budget`` makes
-    leaves of all waiting nodes.  ``progress`` holds the number of nodes, the size of the stack, the
-    candidates evaluated, and of the node in work the next feature (-1 for none), the number of
-    features, the best of them and its position.  A row of ``stack`` is start, end, depth, parent,
-    whether left.
+    The arguments are those of the module's docstring.  Beside these:
+
+    - ``limits``: `Limits`; ``nodes``: `Nodes`, the result
+    - ``visit``: the cost of moving a row from one child to the other; ``budget``: such costs that
+      may be spent, where a negative one makes leaves of all waiting nodes
+    - ``progress``: (7,) int64, the number of nodes, the size of the stack, the candidates
+      evaluated, and of the node in work the next feature (-1 for none), the number of features, the
+      best of them and its position
+    - ``best``: (1,) float64, the gain of the best split of the node in work
+    - ``chosen``, ``permutation``: (n_features,) int64, features to try, and all of them;
+      ``random``: (1,) uint64, the state of the random numbers
+    - ``stack``: (n_rows + 2, 5) int64, start, end, depth, parent, whether left
     """
     order, values, targets, sample_weight = table
     max_depth, min_split, min_leaf, max_features, _ = limits
@@ -397,7 +458,11 @@ def grow(table, price, limits, visit, budget, progress, best, chosen, permutatio
 
 @njit(**OPTIONS)
 def totals(rows, targets, sample_weight, row_constant, sums):
-    """Fill the weighted sum of the targets; return the weight and the total of squares."""
+    """Fill the weighted sum of the targets; return the weight and the total of squares.
+
+    The arguments are those of the module's docstring; ``rows``: int32, the rows; ``sums`` is
+    filled.
+    """
     sums[:] = 0.0
     n, q = 0.0, 0.0
     weighted = sample_weight.size > 0
@@ -412,7 +477,11 @@ def totals(rows, targets, sample_weight, row_constant, sums):
 
 @njit(**OPTIONS)
 def best_stump(table, row_constant, features, min_leaf, split_too, penalty, price, sums, scratch):
-    """Return the cost of the best tree of depth one (or zero), its feature (-1) and threshold."""
+    """Return the cost of the best tree of depth one (or zero), its feature (-1) and threshold.
+
+    The arguments are those of the module's docstring.  Beside these, ``split_too``: whether it may
+    have a split; ``penalty``: what that costs; ``sums``: work.
+    """
     order, values, targets, sample_weight = table
     rows = order[0]
     n, q = totals(rows, targets, sample_weight, row_constant, sums)
