@@ -12,6 +12,19 @@ bounds, so that candidates whose bound exceeds the best split need no projection
 
 Candidates are taken in ascending order of their first bound.  Among equal splits the first feature
 and the lowest threshold win.
+
+Arguments that several kernels share, with n_rows rows and k targets:
+
+- ``table``, ``price``, ``scratch``: see ``_growth``; ``node``: `Node`; ``candidates``: `Candidates`
+- ``weights``: (k,) float64, of the targets; ``sums``: (k,) float64, the weighted sum of those of
+  the node
+- ``sample_weight``: (n_rows,) float64, empty where all are one
+- ``refine``: what may raise bounds, PLAIN to DISTANCE; ``tolerance``: costs that differ by no more
+  are equal; ``best``: the cost of the best split so far
+- ``rank``: (n_candidates,) int64, the candidates by their first bound; ``first_bound``:
+  (n_candidates,) float64, this bound of each
+- ``state``: (3,) int64, the position in ``rank``, the best candidate so far (-1 for none), and the
+  number of children evaluated; ``c``: the number of a candidate
 """
 
 from __future__ import annotations
@@ -74,8 +87,11 @@ def list_candidates(table, row_constant, node, q, features, min_leaf, criterion,
                     candidates, scratch):
     """Fill one entry per candidate, but for its cost; return how many there are.
 
-    ``outer`` holds the lower, then the upper bounds of a box that contains the set; ``q`` is the
-    total of the node to which a row adds its ``row_constant``.
+    The arguments are those of the module's docstring.  Beside these, ``q``: the total of the node
+    to which a row adds its ``row_constant``, (n_rows,) float64, times its weight; ``features``:
+    int64, those that may be split; ``min_leaf``: smallest number of rows of a leaf; ``criterion``:
+    SQUARED or POISSON; ``outer``: (2 k,) float64, the lower, then the upper bounds of a box that
+    contains the set, measured as the targets are.
     """
     order, values, targets, sample_weight = table
     start, end, n, sums, _ = node
@@ -125,7 +141,11 @@ def list_candidates(table, row_constant, node, q, features, min_leaf, criterion,
 
 @njit(**INNER)
 def _mean_step(a, b, side, candidates, sums, weights):
-    """Distance between the means of one child under two candidates."""
+    """Return the distance between the means of one child under two candidates.
+
+    The arguments are those of the module's docstring; ``a``, ``b``: the numbers of the candidates;
+    ``side``: 0 for the left child, else 1.
+    """
     n_side, sums_left = candidates.n_side, candidates.sums_left
     total = 0.0
     for j in range(sums.size):
@@ -140,7 +160,10 @@ def _mean_step(a, b, side, candidates, sums, weights):
 
 @njit(**INNER)
 def _tighten(c, n_candidates, refine, candidates, node, weights):
-    """Raise the bounds of a candidate from its evaluated neighbours and from the parent."""
+    """Raise the bounds of a candidate from its evaluated neighbours and from the parent.
+
+    The arguments are those of the module's docstring; ``n_candidates``: how many there are.
+    """
     feature, _, _, n_side, q_left, sums_left, plain, low, cost = candidates
     _, _, n, sums, parent_distance = node
     k = sums.size
@@ -182,7 +205,8 @@ def _tighten(c, n_candidates, refine, candidates, node, weights):
 def next_candidate(rank, first_bound, state, best, refine, tolerance, candidates, node, weights):
     """Return the next candidate that may be the best split, or -1.
 
-    ``state`` holds the position in ``rank`` and the best candidate so far; ``best`` its cost.
+    The arguments are those of the module's docstring; ``state`` and the bounds of ``candidates``
+    are changed.
     """
     count, low = rank.size, candidates.low
     while state[0] < count:
@@ -205,13 +229,23 @@ def next_candidate(rank, first_bound, state, best, refine, tolerance, candidates
 
 @njit(**OPTIONS)
 def is_better(total, c, best, incumbent, tolerance):
-    """Whether a candidate replaces the best one; the first of equals wins."""
+    """Return whether a candidate replaces the best one; the first of equals wins.
+
+    The arguments are those of the module's docstring; ``total``: what the candidate costs;
+    ``incumbent``: the number of the best one.
+    """
     return total < best - tolerance or (total <= best + tolerance and c < incumbent)
 
 
 @njit(**INNER)
 def _medoid_cost(segment, first, last, targets, n, s, plain, weights):
-    """Plain cost plus the squared distance of the mean to the nearest row."""
+    """Return the plain cost plus the squared distance of the mean to the nearest row.
+
+    ``segment``: (n_rows,) int32, rows, of which those from place ``first`` to ``last - 1`` are the
+    child's; ``targets``: (n_rows, k) float64; ``n``: weight of the child; ``s``: (k,) float64,
+    weighted sum of its targets; ``plain``: its cost without constraints; ``weights``: (k,) float64,
+    of the targets.
+    """
     k = s.size
     nearest = np.inf
     for i in range(first, last):
@@ -227,7 +261,8 @@ def search(table, price, node, medoid, budget, rank, first_bound, state, best, r
            candidates, scratch):
     """Evaluate candidates; return the cost of the best split and whether the search is over.
 
-    ``state`` holds the position, the best candidate and the number of children evaluated.
+    The arguments are those of the module's docstring; ``medoid``: whether predictions are medoids;
+    ``budget``: steps that may be taken.  Changes ``state``, and bounds and costs of ``candidates``.
     """
     order, targets = table.order, table.targets
     _, kind, ints, floats, penalty_rate, weights, origin = price
@@ -276,8 +311,18 @@ def absolute_bounds(order, ranks, sorted_values, start_of_target, targets, sampl
                     end, feature, position, ints, floats, low, losses, scratch):
     """Fill the exact cost of the children of one feature: absolute error, a separable set.
 
-    ``sorted_values`` holds the distinct values of all targets, one target after the other;
-    ``losses`` (2, n_targets, rows of the node) is scratch.
+    The arguments are those of the module's docstring.  Beside these:
+
+    - ``order``: (n_features, n_rows) int32, rows by value; ``start``, ``end``: the segment of the
+      node
+    - ``targets``: (n_rows, k) float64, times the weights of the targets; ``ranks``: (n_rows, k)
+      int64, of their values; ``sorted_values``: float64, the distinct values of all targets in the
+      node, one target after the other, those of target j from ``start_of_target[j]`` on;
+      ``start_of_target``: (k + 1,) int64
+    - ``feature``: the feature; ``position``: (n_splits,) int64, the place of the last row on the
+      left
+    - ``ints``, ``floats``: the set, see ``_projections``, its bounds also times the weights
+    - ``low``: (n_splits, 2) float64, the result; ``losses``: (2, k, rows of the node) float64, work
     """
     k, n = targets.shape[1], end - start
     best, zero = losses[0], losses[1]
@@ -309,7 +354,13 @@ def absolute_bounds(order, ranks, sorted_values, start_of_target, targets, sampl
 
 @njit(**INNER)
 def _prefix_losses(rows, values, ranks, distinct, sample_weight, lower, upper, best, zero, at):
-    """Fill the absolute error of the best value within bounds, and of zero, for every prefix."""
+    """Fill the absolute error of the best value within bounds, and of zero, for every prefix.
+
+    ``rows``: (n,) int32; of one target, ``values``: (n_rows,) float64; ``ranks``: (n_rows,) int64;
+    ``distinct``: (n_distinct,) float64, the values in increasing order; ``lower``, ``upper``: the
+    bounds; ``sample_weight``: (n_rows,) float64, empty where all are one; ``at``: at least
+    (n_distinct,) float64, work.  Results: ``best`` and ``zero``, float64, at least (n,).
+    """
     at[:distinct.size] = 0.0                     # weight of the rows with each value
     median, below, below_sum = 0, 0.0, 0.0       # position of the median, totals before it
     weight = total = at_lower = at_upper = at_zero = 0.0

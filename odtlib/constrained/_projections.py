@@ -18,6 +18,17 @@ POLYHEDRA           R, then row offsets (R + 1), equalities (R)     bounds (R, k
 
 The rows of LINEAR are orthonormal in the metric ``C W^-1 C' = I``; those of POLYHEDRA are written
 in the scaled targets ``sqrt(w_j) y_j`` and have length one.
+
+Arguments that several kernels share, for k targets:
+
+- ``kind``, ``ints``, ``floats``: the set; int64 and float64
+- ``point``: (k,) float64, what is projected; ``weights``: (k,) float64, the metric; ``out``: (k,)
+  float64, the nearest point, the result
+- ``room``: `Room`
+- ``rows``: float64, one row of k numbers after the other; ``rhs``: (n_rows,) float64, their right
+  sides; ``n_equal``: how many of them, the first, are equations
+- ``size``: how many rows are active
+- ``points``: (n_points, k) float64, ``distances``: (n_points,) float64
 """
 
 from __future__ import annotations
@@ -76,12 +87,16 @@ def room_for(code, weights):
 
 @njit(**INNER)
 def _clip(value, low, high):
+    """Return what is nearest to ``value`` from ``low`` to ``high``, all of them float64 numbers."""
     return low if value < low else (high if value > high else value)
 
 
 @njit(**INNER)
 def _separable(ints, floats, point, weights, out):
-    """Clip each target; where zero is allowed keep the largest gains over zero."""
+    """Clip each target; where zero is allowed keep the largest gains over zero.
+
+    The arguments are those of the module's docstring.  Returns the squared distance.
+    """
     k = point.size
     if ints[1] == 0:
         total = 0.0
@@ -111,7 +126,11 @@ def _separable(ints, floats, point, weights, out):
 
 @njit(**INNER)
 def _simplex(total, point, weights, allowed, used, out):
-    """Project on {y >= 0, sum y = total} within the allowed targets; the others become zero."""
+    """Project on {y >= 0, sum y = total} within the allowed targets; the others become zero.
+
+    The arguments are those of the module's docstring.  Beside these, ``total``: the sum;
+    ``allowed``: (k,) bool; ``used``: (k,) bool, work.  Returns the squared distance.
+    """
     # the solution is max(0, point_j - tau / w_j): targets enter in descending w_j point_j
     k = point.size
     sum_points = sum_inverse = tau = 0.0
@@ -136,7 +155,12 @@ def _simplex(total, point, weights, allowed, used, out):
 
 @njit(**INNER)
 def _integer_simplex_weighted(count, point, weights, best, choice, out):
-    """Dynamic program over targets, units used and nonzeros used."""
+    """Project on whole numbers with a given sum: a dynamic program over targets and units.
+
+    The arguments are those of the module's docstring.  Beside these, ``count``: largest number of
+    nonzeros; ``best``: (k + 1, count + 1, units + 1) float64, and ``choice``: likewise, int64, work
+    whose shape tells the sum.  Returns the squared distance.
+    """
     k, units = point.size, best.shape[2] - 1
     best[:] = np.inf
     best[0, 0, 0] = 0.0
@@ -169,6 +193,9 @@ def _integer_simplex_weighted(count, point, weights, best, choice, out):
 @njit(**INNER)
 def _sparse_simplex(ints, total, point, weight, room, out):
     """Keep the largest targets, project on the simplex of these (Kyrillidis et al. 2013).
+
+    The arguments are those of the module's docstring; ``total``: the sum; ``weight``: that of every
+    target.  Returns the squared distance.
 
     Of whole numbers take the floors, and add a unit to the best remainders: each target is within
     one unit of the continuous optimum, since the cost is separable.
@@ -204,7 +231,11 @@ def _sparse_simplex(ints, total, point, weight, room, out):
 
 @njit(**INNER)
 def _linear(n_rows, floats, point, weights, out):
-    """Subtract the residual of orthonormal equations."""
+    """Subtract the residual of orthonormal equations.
+
+    The arguments are those of the module's docstring; ``n_rows``: number of equations.  Returns the
+    squared distance.
+    """
     k = point.size
     for j in range(k):
         out[j] = point[j]
@@ -221,7 +252,11 @@ def _linear(n_rows, floats, point, weights, out):
 
 @njit(**INNER)
 def _boxes(n_boxes, floats, point, weights, out):
-    """Clip on each box; the nearest wins, the first of equals."""
+    """Clip on each box; the nearest wins, the first of equals.
+
+    The arguments are those of the module's docstring; ``n_boxes``: number of boxes.  Returns the
+    squared distance.
+    """
     k = point.size
     best, best_distance = -1, np.inf
     for r in range(n_boxes):
@@ -240,7 +275,11 @@ def _boxes(n_boxes, floats, point, weights, out):
 
 @njit(**INNER)
 def _orthogonalise(normal, basis, size, coefficients):
-    """Split a normal into coefficients in the basis and a rest, row ``size``, returned squared."""
+    """Split a normal into coefficients in the basis and a rest, row ``size``, returned squared.
+
+    ``normal``: (k,) float64; ``basis``: (k + 1, k) float64, of which the first ``size`` rows are
+    orthonormal; ``coefficients``: (k,) float64, the result beside the rest.
+    """
     k = normal.size
     rest = basis[size]
     for j in range(k):
@@ -265,8 +304,8 @@ def _orthogonalise(normal, basis, size, coefficients):
 def _violated_row(rows, rhs, n_equal, in_use, tolerance, out):
     """Return the row that a point violates most, equations first, by how much, and its direction.
 
-    ``rows``, ``rhs``, ``n_equal``, ``out``: as in `polyhedron`; ``in_use``, shape (n_rows,): rows
-    that are left out.  The row is -1 if none is violated by more than ``tolerance``.
+    The arguments are those of the module's docstring; ``out`` is the point; ``in_use``: (n_rows,)
+    bool, rows that are left out.  The row is -1 if none is violated by more than ``tolerance``.
     """
     k = out.size
     worst, entering, direction = tolerance, -1, 1.0
@@ -287,10 +326,10 @@ def _violated_row(rows, rhs, n_equal, in_use, tolerance, out):
 def _dual_step(normal, size, room):
     """Write how the duals of the active rows change when the row with ``normal`` enters.
 
-    ``size``: active rows; ``room.basis``, ``room.triangle``: their factors; writes
-    ``room.vectors[0]``, the coefficients of ``normal`` in the basis, and ``room.vectors[1]``.
-    Returns the squared length of the part of ``normal`` that is new, and leaves it in
-    ``room.basis[size]``.
+    The arguments are those of the module's docstring; ``normal``: (k,) float64.  Reads the factors
+    ``room.basis`` and ``room.triangle`` of the active rows; writes ``room.vectors[0]``, the
+    coefficients of ``normal`` in the basis, and ``room.vectors[1]``, the change.  Returns the
+    squared length of the part of ``normal`` that is new, and leaves it in ``room.basis[size]``.
     """
     coefficients, step, k = room.vectors[0], room.vectors[1], normal.size
     if size < k:
@@ -313,7 +352,7 @@ def _dual_step(normal, size, room):
 def _append_basis(root, place, room):
     """Divide the new vector of the basis by its length ``root``, and write its column of factors.
 
-    ``place``: of the vector in ``room.basis``.
+    ``place``: of the vector in ``room.basis``; ``room``: `Room`.
     """
     for j in range(room.basis.shape[1]):
         room.basis[place, j] /= root
@@ -326,7 +365,7 @@ def _append_basis(root, place, room):
 def _drop_row(rows, leaving, size, room):
     """Take the active row number ``leaving`` out of the ``size`` active ones; rebuild the basis.
 
-    ``rows``: as in `polyhedron`.
+    The arguments are those of the module's docstring.
     """
     active, side, dual, step = room.active, room.side, room.dual, room.vectors[1]
     k = step.size
@@ -343,7 +382,7 @@ def _drop_row(rows, leaving, size, room):
 def _bring_to_accuracy(rows, rhs, size, room, out):
     """Correct the point once: out -= N (N'N)^-1 residual, N the normals of the active rows.
 
-    ``rows``, ``rhs``, ``out``: as in `polyhedron`; ``size``: active rows.
+    The arguments are those of the module's docstring; ``out`` is the point.
     """
     coefficients, step, k = room.vectors[0], room.vectors[1], out.size
     for i in range(size):
@@ -363,6 +402,7 @@ def _bring_to_accuracy(rows, rhs, size, room, out):
 
 @njit(**INNER)
 def _squared_distance(a, b):
+    """Return the squared Euclidean distance of ``a`` and ``b``, both (k,) float64."""
     square = 0.0
     for j in range(a.size):
         square += (a[j] - b[j]) ** 2
@@ -373,10 +413,11 @@ def _squared_distance(a, b):
 def polyhedron(rows, rhs, n_equal, point, cutoff, room, out):
     """Project on {rows y <= rhs, the first ``n_equal`` with equality}; rows have length one.
 
-    ``rows`` holds one row after the other, ``point`` and ``out``, shape (k,), are projected and
-    projection; ``room``: work.  The dual active-set method of Goldfarb and Idnani (1983): the
-    distance grows with every row added, so the search ends at ``cutoff``.  Returns it squared; inf
-    if empty; -1 for no end.
+    The arguments are those of the module's docstring; ``cutoff``: a squared distance that is too
+    far.
+
+    The dual active-set method of Goldfarb and Idnani (1983): the distance grows with every row
+    added, so the search ends at ``cutoff``.  Returns it squared; inf if empty; -1 for no end.
     """
     k, n_rows = point.size, rhs.size
     scale = 1.0
@@ -436,7 +477,10 @@ def polyhedron(rows, rhs, n_equal, point, cutoff, room, out):
 
 @njit(**INNER)
 def _polyhedra(ints, floats, point, weights, room, out):
-    """Project on each piece whose bounds are nearer than the best piece so far."""
+    """Project on each piece whose bounds are nearer than the best piece so far.
+
+    The arguments are those of the module's docstring.  Returns the squared distance, -1 for no end.
+    """
     k, n_pieces = point.size, ints[0]
     n_bounds = n_pieces * k
     n_rows = ints[1 + n_pieces]
@@ -479,7 +523,10 @@ def is_closed(code, weights):
 
 @njit(**INNER)
 def project_closed(kind, ints, floats, point, weights, room, out):
-    """Write the nearest point of a set with a closed form and return the squared distance."""
+    """Write the nearest point of a set with a closed form and return the squared distance.
+
+    The arguments are those of the module's docstring.
+    """
     if kind == SEPARABLE:
         return _separable(ints, floats, point, weights, out)
     if kind == SIMPLEX:
@@ -494,7 +541,10 @@ def project_closed(kind, ints, floats, point, weights, room, out):
 
 @njit(**INNER)
 def project(kind, ints, floats, point, weights, room, out):
-    """Write the nearest point of any encoded set and return the squared distance."""
+    """Write the nearest point of any encoded set and return the squared distance.
+
+    The arguments are those of the module's docstring.
+    """
     if kind == POLYHEDRA:
         return _polyhedra(ints, floats, point, weights, room, out)
     if room.cost.size > 0:
@@ -505,13 +555,21 @@ def project(kind, ints, floats, point, weights, room, out):
 
 @njit(**OPTIONS)
 def project_rows_closed(kind, ints, floats, points, weights, room, out, distances):
-    """Project every row on a set with a closed form."""
+    """Project every row on a set with a closed form.
+
+    The arguments are those of the module's docstring; ``out``: (n_points, k) float64, the nearest
+    points; the squared distances go to ``distances``.
+    """
     for i in range(len(points)):
         distances[i] = project_closed(kind, ints, floats, points[i], weights, room, out[i])
 
 
 @njit(**OPTIONS)
 def project_rows(kind, ints, floats, points, weights, room, out, distances):
-    """Project every row."""
+    """Project every row.
+
+    The arguments are those of the module's docstring; ``out``: (n_points, k) float64, the nearest
+    points; the squared distances go to ``distances``.
+    """
     for i in range(len(points)):
         distances[i] = project(kind, ints, floats, points[i], weights, room, out[i])
