@@ -5,6 +5,29 @@ A *level* of the stack is a node under study.  Its rows are ``rows[level, side]`
 split above sent to that side, sorted; they are split into ``rows[level + 1]``.  A *subtree* of the
 cache is a data set or a branch, with a list of *entries*: what is known for a depth and a number
 of feature nodes.
+
+Arguments that several kernels share, with N rows in all, p features, and d as the depth of the
+tree; what is not said to be otherwise is int64:
+
+- ``t``, ``side``: level and side of a data set; ``depth``, ``nodes``: how deep its tree may be, and
+  how many feature nodes it may have
+- ``X``: (N, p) uint8, 0 or 1; ``of_class``: (N,), classes; ``ones``: the features that are 1 in
+  each row, row after row, those of row r from ``ones_start[r]`` on; ``ones_start``: (N + 1,)
+- ``subtree``: its number, or NOTHING; ``key``: (2,) uint64, what finds it in the cache
+- ``cache``: ``slots``, (a power of two,), a hash table with the numbers of subtrees or -1;
+  ``subtree_keys``, (room, 2) uint64; the first entry of each subtree, (room,); ``entries``,
+  (room, N_ENTRY)
+- ``feature``, ``size_0``, ``size_1``: root of a tree, negative for a leaf, and the feature nodes of
+  child 0 and child 1
+- ``control``: (N_CONTROL,); ``options``: (N_OPTIONS,); ``counters``: one for each of COUNTER_NAMES
+- ``buffer``: the last branches found for each size or length, (places, 2, 2) uint64, and their
+  subtrees, (places, 2)
+- ``counted_rows``: (2, N), the data sets that were counted, of ``n_counted``, (2,), rows;
+  ``pair_counts``: (2, n_classes, p, p) int32, in how many rows of a class two features are 1
+- ``stored_rows``: (d + 2, 2, N), the data sets for similarity; ``stored``: (d + 2, 2, 2), their
+  size and subtree
+- ``singles``: (n_classes, p), and ``cells``: (4, p), work; ``found``: (4, 4), see
+  `best_of_depth_two`
 """
 
 from __future__ import annotations
@@ -38,7 +61,10 @@ INFEASIBLE, NOTHING, LARGE = -1, -1, 1 << 40
 
 @njit(**INNER)
 def leaf_errors(starts):
-    """Return the rows outside the largest class."""
+    """Return the rows outside the largest class.
+
+    ``starts``: (n_classes + 1,) int64, where the rows of each class begin, and the end.
+    """
     largest = 0
     for c in range(len(starts) - 1):
         largest = max(largest, starts[c + 1] - starts[c])
@@ -47,7 +73,13 @@ def leaf_errors(starts):
 
 @njit(**INNER)
 def split(X, feature, rows, starts, child_rows, child_starts):
-    """Send the rows of a node to the two sides of a split, class by class."""
+    """Send the rows of a node to the two sides of a split, class by class.
+
+    ``X``: (N, p) uint8; ``feature``: that of the split; ``rows``: int64, the rows of the node, and
+    ``starts``: (n_classes + 1,) int64, where those of each class begin, and the end.  Results:
+    ``child_rows``: (2, N + 1) int64, ``child_starts``: (2, n_classes + 1) int64, likewise for both
+    sides.
+    """
     for side in range(2):
         found = 0
         for c in range(len(starts) - 1):
@@ -60,7 +92,10 @@ def split(X, feature, rows, starts, child_rows, child_starts):
 
 @njit(**INNER)
 def differences(old, n_old, new, n_new):
-    """Return how many rows only the first data set has, and only the second (Proposition 7)."""
+    """Return how many rows only the first data set has, and only the second (Proposition 7).
+
+    ``old``, ``new``: int64, sorted rows, ``n_old`` and ``n_new`` of them.
+    """
     a, b, common = 0, 0, 0
     while a < n_old and b < n_new:
         x, y = old[a], new[b]
@@ -74,7 +109,10 @@ def differences(old, n_old, new, n_new):
 
 @njit(**INNER)
 def find_slot(slots, subtree_keys, key):
-    """Return the slot of a key, or the free one where it belongs."""
+    """Return the slot of a key, or the free one where it belongs.
+
+    The arguments are those of the module's docstring.
+    """
     mask = len(slots) - 1
     at = np.int64(key[0] & np.uint64(mask))
     while slots[at] >= 0 and (subtree_keys[slots[at], 0] != key[0]
@@ -85,7 +123,11 @@ def find_slot(slots, subtree_keys, key):
 
 @njit(**OPTIONS)
 def rebuild_slots(slots, subtree_keys, n_subtrees):
-    """Enter all subtrees into an empty table of another size."""
+    """Enter all subtrees into an empty table of another size.
+
+    The arguments are those of the module's docstring; ``slots`` is filled; ``n_subtrees``: how many
+    there are.
+    """
     for subtree in range(n_subtrees):
         slots[find_slot(slots, subtree_keys, subtree_keys[subtree])] = subtree
 
@@ -95,8 +137,11 @@ def find_subtree(t, side, options, rows, starts, row_keys, branches, keys, cache
                  counters):
     """Return the number of a subtree in the cache, or NOTHING; leaves its key in ``keys``.
 
-    The last two subtrees found among data sets of this size, or branches of this length, are
-    looked at first: they are told by their branch, without a key (Section 4.5.2).
+    The arguments are those of the module's docstring; ``rows``, ``starts``, ``row_keys``,
+    ``branches`` and ``keys``: as in `search`.
+
+    The last two subtrees found among data sets of this size, or branches of this length, are looked
+    at first: they are told by their branch, without a key (Section 4.5.2).
     """
     slots, subtree_keys = cache[0], cache[1]
     buffered_branch, buffered = buffer
@@ -127,7 +172,10 @@ def find_subtree(t, side, options, rows, starts, row_keys, branches, keys, cache
 
 @njit(**INNER)
 def add_subtree(key, control, cache):
-    """Add a subtree to the cache; return its number."""
+    """Add a subtree to the cache; return its number.
+
+    The arguments are those of the module's docstring.
+    """
     slots, subtree_keys, first_entry = cache[0], cache[1], cache[2]
     subtree = control[N_SUBTREES]
     slots[find_slot(slots, subtree_keys, key)] = subtree
@@ -139,7 +187,10 @@ def add_subtree(key, control, cache):
 
 @njit(**INNER)
 def find_entry(subtree, depth, nodes, cache):
-    """Return the entry of a subtree for these limits, or NOTHING."""
+    """Return the entry of a subtree for these limits, or NOTHING.
+
+    The arguments are those of the module's docstring.
+    """
     if subtree < 0:
         return NOTHING
     entries = cache[3]
@@ -152,7 +203,10 @@ def find_entry(subtree, depth, nodes, cache):
 
 @njit(**INNER)
 def lower_bound(subtree, depth, nodes, options, cache):
-    """Return the best lower bound, from larger trees too (Proposition 11, Eq. 18)."""
+    """Return the best lower bound, from larger trees too (Proposition 11, Eq. 18).
+
+    The arguments are those of the module's docstring.
+    """
     if subtree < 0:
         return 0
     entries, bound = cache[3], 0
@@ -168,7 +222,11 @@ def lower_bound(subtree, depth, nodes, options, cache):
 
 @njit(**INNER)
 def store(subtree, depth, nodes, bound, exact, feature, size_0, size_1, control, cache):
-    """Store a lower bound or an optimum, where it says more than what is known."""
+    """Store a lower bound or an optimum, where it says more than what is known.
+
+    The arguments are those of the module's docstring; ``bound``: the number of errors; ``exact``:
+    whether it is that of an optimum.
+    """
     entries = cache[3]
     entry = find_entry(subtree, depth, nodes, cache)
     if entry < 0:
@@ -186,7 +244,10 @@ def store(subtree, depth, nodes, bound, exact, feature, size_0, size_1, control,
 
 @njit(**INNER)
 def store_optimum(subtree, depth, nodes, value, feature, size_0, size_1, options, control, cache):
-    """Store an optimum, also for the limits in between that it respects (Proposition 10)."""
+    """Store an optimum, also for the limits in between that it respects (Proposition 10).
+
+    The arguments are those of the module's docstring; ``value``: the number of errors.
+    """
     size = 0 if feature < 0 else 1 + size_0 + size_1
     store(subtree, depth, nodes, value, 1, feature, size_0, size_1, control, cache)
     if options[PROPAGATE]:
@@ -201,7 +262,8 @@ def store_optimum(subtree, depth, nodes, value, feature, size_0, size_1, options
 def count_row(row, sign, counts, of_class, ones, ones_start):
     """Add a row to the counts of pairs of features of its class, or take it away.
 
-    Returns the number of pairs.
+    The arguments are those of the module's docstring; ``row``: its number; ``sign``: 1 or -1;
+    ``counts``: (n_classes, p, p) int32, changed.  Returns the number of pairs.
     """
     first, last = ones_start[row], ones_start[row + 1]
     table = counts[of_class[row]]
@@ -213,7 +275,11 @@ def count_row(row, sign, counts, of_class, ones, ones_start):
 
 @njit(**INNER)
 def begin_count(rows, n_rows, options, control, counted_rows, n_counted, pair_counts, counters):
-    """Choose the nearer of two stored counters (Section 4.3.3), or count from scratch."""
+    """Choose the nearer of two stored counters (Section 4.3.3), or count from scratch.
+
+    The arguments are those of the module's docstring; ``rows``: int64, the data set, sorted,
+    ``n_rows`` of them.
+    """
     removed, added = differences(counted_rows[0], n_counted[0], rows, n_rows)
     nearer = 0
     if options[INCREMENTAL]:
@@ -232,7 +298,11 @@ def begin_count(rows, n_rows, options, control, counted_rows, n_counted, pair_co
 @njit(**INNER)
 def count(work, rows, n_rows, control, of_class, ones, ones_start, counted_rows, n_counted,
           pair_counts):
-    """Go on counting pairs of features; return the work that is left (none: not yet done)."""
+    """Go on counting pairs of features; return the work that is left (none: not yet done).
+
+    The arguments are those of the module's docstring; ``work``: pairs that may be counted;
+    ``rows``: int64, the data set, sorted, ``n_rows`` of them.
+    """
     nearer, a, b = control[COUNTER], control[OLD_DONE], control[NEW_DONE]
     counts, old, n_old = pair_counts[nearer], counted_rows[nearer], n_counted[nearer]
     while work > 0 and (a < n_old or b < n_rows):
@@ -258,8 +328,11 @@ def count(work, rows, n_rows, control, of_class, ones, ones_start, counted_rows,
 def best_of_depth_two(counts, starts, singles, cells, found):
     """Find the best trees of depth two with at most 0 to 3 feature nodes (Algorithm 4).
 
-    Fills ``found``: for each number of nodes the errors, the root (-1 for a leaf) and the nodes
-    of child 0 and child 1.
+    The arguments are those of the module's docstring; ``counts``: (n_classes, p, p) int32;
+    ``starts``: (n_classes + 1,), where the rows of each class begin, and the end.
+
+    Fills ``found``: for each number of nodes the errors, the root (-1 for a leaf) and the nodes of
+    child 0 and child 1.
     """
     n_classes, p = counts.shape[0], counts.shape[1]
     n_rows, leaf = starts[-1], leaf_errors(starts)
@@ -311,6 +384,9 @@ def bound_by_similarity(rows, n_rows, depth, nodes, subtree, key, options, contr
                         stored_rows, stored, counters):
     """Improve the lower bound by the two stored data sets of this depth (Proposition 9).
 
+    The arguments are those of the module's docstring; ``rows``: int64, the data set, sorted,
+    ``n_rows`` of them.
+
     Where one of them equals this data set, all that is known of it is transferred: branches may
     differ in that case.  Returns the subtree, which is new where there was none.
     """
@@ -345,7 +421,11 @@ def bound_by_similarity(rows, n_rows, depth, nodes, subtree, key, options, contr
 
 @njit(**INNER)
 def remember_data_set(rows, n_rows, depth, subtree, stored_rows, stored):
-    """Replace the most similar of the two stored data sets of a depth."""
+    """Replace the most similar of the two stored data sets of a depth.
+
+    The arguments are those of the module's docstring; ``rows``: int64, the data set, sorted,
+    ``n_rows`` of them.
+    """
     place, least = 0, LARGE
     for k in range(2):
         if stored[depth, k, 0] == 0:
@@ -361,7 +441,11 @@ def remember_data_set(rows, n_rows, depth, subtree, stored_rows, stored):
 
 @njit(**INNER)
 def sort_by_key(order, key, n):
-    """Sort ``order[:n]`` by ``key``; equal ones stay in their order."""
+    """Sort ``order[:n]`` by ``key``; equal ones stay in their order.
+
+    ``order``: int64, changed; ``key``: float64, that of each number which ``order`` may hold;
+    ``n``: how many are sorted.
+    """
     for a in range(1, n):
         item, b = order[a], a
         while b > 0 and key[order[b - 1]] > key[item]:
@@ -372,7 +456,12 @@ def sort_by_key(order, key, n):
 
 @njit(**INNER)
 def order_by_gini(rows, starts, p, ones, ones_start, singles, key, order):
-    """Sort the features by the Gini impurity of their split (Section 4.7)."""
+    """Sort the features by the Gini impurity of their split (Section 4.7).
+
+    The arguments are those of the module's docstring.  Beside these, ``rows``: int64, the data set,
+    and ``starts``: (n_classes + 1,), where the rows of each class begin, and the end; ``p``: number
+    of features; ``key``: (p,) float64, the impurities; ``order``: (p,), the result.
+    """
     n_classes, n_rows = len(starts) - 1, starts[-1]
     singles[:] = 0
     for c in range(n_classes):
@@ -400,7 +489,17 @@ def search(work, margin, control, options, frame, order, X, of_class, ones, ones
            n_counted, pair_counts, singles, cells, found, gini, counters):
     """Work on the stack until it is empty (``control[LEVEL] == -1``) or ``work`` is used up.
 
-    Also stops where fewer than ``margin`` subtrees or entries have room in the cache.
+    The arguments are those of the module's docstring.  Beside these:
+
+    - ``work``: steps that may be taken; ``margin``: subtrees and entries that must have room in the
+      cache, where it stops otherwise
+    - ``frame``: (d + 2, N_FRAME); ``order``: (d + 1, p), the features in the order in which each
+      level tries them; ``gini``: (p,) float64, work
+    - ``row_keys``: (N, 2) uint64, and ``literals``: (p, 2, 2) uint64, random numbers for each row
+      and for each side of a split: the key of a data set, or of a branch, is their sum
+    - ``rows``: (d + 2, 2, N + 1), the data sets, class by class; ``starts``:
+      (d + 2, 2, n_classes + 1), where the rows of each class begin, and the end; ``branches``,
+      ``keys``: (d + 2, 2, 2) uint64, their branches, and their keys once these are known
     """
     entries = cache[3]
     p = X.shape[1]

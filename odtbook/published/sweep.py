@@ -74,7 +74,10 @@ class Position(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def closed(leaf, choice, level):
-    """Return whether the node above that of a level has no split."""
+    """Return whether the node above that of a level has no split.
+
+    ``leaf``: `Leaf`; ``choice``: (depth + 1,) int64, that of `Position`; ``level``: 0 for the root.
+    """
     above = leaf.nodes[level - 1]
     return (leaf.early and level > 0
             and choice[level - 1] == leaf.start[above + 1] - leaf.start[above] - 1)
@@ -85,11 +88,17 @@ def sweep(leaf, duals, splits, rows, n_classes, limits, tolerance, position, bes
           max_steps):
     """Write the best reduced cost, and its path, for each prefix: the splits above the last.
 
+    ``leaf``, ``duals``, ``splits``, ``rows``, ``position``: `Leaf`, `Duals`, `Splits`, `Rows` and
+    `Position`; ``n_classes``: number of classes; ``limits``: (3,) float64, the minimum number of
+    rows of a leaf that is not empty, what such a leaf pays, and the cost of fewer rows;
+    ``max_steps``: row visits, about.  Results: ``best``: float64, and ``path``: int64, of the same
+    length.
+
     The sweep is resumable: it goes on from its ``position``.  It returns how many prefixes were
     done when ``best`` and ``path`` are full or about ``max_steps`` steps were taken.
 
-    The last node's splits are swept feature by feature.
-    Where no path can cost more than ``tolerance``, ``best`` is a bound below it and ``path`` -1.
+    The last node's splits are swept feature by feature.  Where no path can cost more than
+    ``tolerance``, ``best`` is a bound below it and ``path`` -1.
     """
     _, nodes, to_left, start, allowed, left = leaf
     beta, gamma, level_start, paired = duals
