@@ -9,10 +9,11 @@ from odtlib._numba.compiler import njit
 def last_split(order, rank, label, weight, inside, side, counts, row):
     """Return the value of the best single split of the rows where ``inside`` equals ``side``.
 
-    ``order`` and ``rank``, (n_features, n_rows), are the rows sorted by each feature, and the rank
-    of each; ``label`` and ``weight``, (n_rows,), their classes and weights.  ``row`` gets the
-    feature of the split, -1 for none, and the two rows that it lies between; ``counts`` is working
-    space, shape (2, n_classes).
+    ``order`` and ``rank``, (n_features, n_rows) int64, are the rows sorted by each feature, and the
+    rank of each; ``label``, int64, and ``weight``, float64, their classes and weights, and
+    ``inside``, bool, have an entry for each row; ``side`` is one of True and False.  ``row``, (3,)
+    int64, gets the feature of the split, -1 for none, and the two rows that it lies between;
+    ``counts`` is working space, shape (2, n_classes) float64.
     """
     n_features, n_rows = order.shape
     total, here = counts[0], counts[1]
@@ -47,9 +48,10 @@ def last_split(order, rank, label, weight, inside, side, counts, row):
 def highest_bound(left, right, closed, at):
     """Return the largest sum of the bounds of both sides over open splits, and write where.
 
-    ``left`` and ``right``, (n_features, n_rows + 1), bound the sides of the split after so many
-    rows; ``closed`` says which splits are done.  ``at`` gets feature and position.  Of splits with
-    the same bound it is one that divides the rows most evenly.
+    ``left`` and ``right``, (n_features, n_rows + 1) float64, bound the sides of the split after so
+    many rows; ``closed``, likewise, bool, says which splits are done.  ``at``, (2,) int64, gets
+    feature and position.  Of splits with the same bound it is one that divides the rows most
+    evenly.
     """
     best, smaller, n_rows = -np.inf, 0, left.shape[1] - 1
     for f in range(left.shape[0]):
@@ -67,8 +69,8 @@ def tighten(cumulated, f, p, on_left, on_right, left, right, closed):
     """Close a split, given bounds of its two sides, and tighten those of its feature's others.
 
     The split is that of feature ``f`` after ``p`` rows, with the bounds ``on_left`` and
-    ``on_right``; ``cumulated``, (n_features, n_rows + 1), is the weight of so many rows.  ``left``,
-    ``right`` and ``closed`` are those of `highest_bound`.
+    ``on_right``; ``cumulated``, (n_features, n_rows + 1) float64, is the weight of so many rows.
+    ``left``, ``right`` and ``closed`` are those of `highest_bound`.
     """
     closed[f, p] = True
     for q in range(1, left.shape[1] - 1):
@@ -85,8 +87,8 @@ def two_levels(order, rank, label, weight, n_classes, cumulated, left, right, cl
     It ends after ``most`` of them, or where no open split has a bound above ``best[0]`` by more
     than ``tolerance``.  ``order``, ``rank``, ``label`` and ``weight`` are those of `last_split`,
     the labels below ``n_classes``; ``cumulated``, ``left``, ``right``, ``closed`` and ``at`` those
-    of `tighten` and `highest_bound`.  ``rows``
-    gets feature and position of the best one, and the splits of both children as
+    of `tighten` and `highest_bound`.  ``best``, (1,) float64, is the value of the best one;
+    ``rows``, (3, 3) int64, gets its feature and position, and the splits of both children as
     :func:`last_split` writes them.
     """
     inside = np.zeros(len(label), np.bool_)

@@ -13,12 +13,13 @@ def euclidean_medoids(order, targets, sample_weight, start, end, feature, positi
     """Fill the squared error of every child about its row of least total Euclidean distance.
 
     The totals are kept while a row moves from right to left: linear time per row and feature.
-    ``order``, (n_features, n_rows), has the rows of the node from ``start`` to ``end``, sorted by
-    each feature; ``targets`` are (n_rows, n_targets), ``sample_weight`` is empty where all weigh
-    one, and ``weights`` are those of the targets.  The candidates have ``feature``, ``position``
-    (the last row on the left), ``n_side``, (n_candidates, 2), the weight of both sides,
-    ``sums_left`` of the targets, whose ``sums`` are the node's, and ``plain``, the costs about the
-    means.  ``low``, (n_candidates, 2), is filled.
+    ``order``, (n_features, n_rows) int32, has the rows of the node from ``start`` to ``end``,
+    sorted by each feature; ``targets`` are (n_rows, n_targets) float64, ``sample_weight``,
+    (n_rows,), is empty where all weigh one, and ``weights``, (n_targets,), are those of the
+    targets.  The candidates have ``feature`` and ``position`` (the last row on the left),
+    (n_candidates,) int64, ``n_side``, (n_candidates, 2), the weight of both sides, ``sums_left``,
+    (n_candidates, n_targets), of the targets, whose ``sums``, (n_targets,), are the node's, and
+    ``plain``, (n_candidates, 2), the costs about the means.  ``low``, (n_candidates, 2), is filled.
     """
     k = sums.size
     total, to_left = np.zeros(targets.shape[0]), np.empty(targets.shape[0])
@@ -51,8 +52,8 @@ def euclidean_medoids(order, targets, sample_weight, start, end, feature, positi
 def _add_distances(segment, start, end, row, targets, sample_weight, weights, total):
     """Add to ``total``, (n_rows,), the distances of rows to ``row``, times its weight.
 
-    The rows are those of ``segment`` from ``start`` to ``end``; ``targets``, ``sample_weight`` and
-    ``weights`` are those of `euclidean_medoids`.
+    The rows are those of ``segment``, (n_rows,) int32, from ``start`` to ``end``; ``targets``,
+    ``sample_weight`` and ``weights`` are those of `euclidean_medoids`.
     """
     w = sample_weight[row] if sample_weight.size > 0 else 1.0
     for other in segment[start:end]:
