@@ -11,10 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # functions get LLVM's builder and the type of the first operand besides.
 UNNAMED = {"njit": 0, "intrinsic": 1, "_operation": 2}
 SHARED = "the module's docstring"
-# Where all of them do so; in the end all of odtlib.
-FOLDERS = ("odtlib/_numba", "odtlib/heuristics", "odtlib/murtree", "odtlib/_tree_kernels.py",
-           "odtlib/certificate.py", "odtbook/published/_candidate_kernels.py",
-           "odtbook/published/_medoid_kernels.py")
+FOLDERS = "odtlib", "odtbook"
 
 
 def made_by(decorator):
@@ -48,9 +45,8 @@ def unnamed_arguments(text):
 
 def files():
     """Return the files of the folders, those with compiled functions."""
-    paths = [path for name in FOLDERS for path in
-             (sorted((ROOT / name).rglob("*.py")) if (ROOT / name).is_dir() else [ROOT / name])]
-    assert all(path.is_file() for path in paths)
+    assert all((ROOT / name).is_dir() for name in FOLDERS)
+    paths = [path for name in FOLDERS for path in sorted((ROOT / name).rglob("*.py"))]
     return [path.relative_to(ROOT).as_posix() for path in paths
             if unnamed_arguments(path.read_text(encoding="utf-8"))]
 
