@@ -11,7 +11,7 @@ from odtbook.datasets import load
 from odtbook.formulations import BinOCTClassifier
 from odtbook.published import Sweep
 from odtbook.published.random_paths import some_reduced_costs
-from odtlib import MurTreeClassifier
+from odtlib import ColumnGenerationClassifier, MurTreeClassifier
 from odtlib.column_generation import TreeLimits
 from odtlib.column_generation.master import Master
 from odtlib.column_generation.paths import NO_SPLIT, RestrictedProblem
@@ -255,3 +255,15 @@ def test_groups_that_cannot_be_compared_are_refused():
         model.fit(X, [0, 1, 2, 0], protected=[0, 0, 1, 1])
     with pytest.raises(ValueError, match="each with rows of class 1"):
         model.set_params(limits__disparity="equal-opportunity").fit(X, y, protected=[0, 1, 1, 0])
+
+
+def test_a_search_without_time_gives_the_leaf_that_keeps_the_limits():
+    X, y, groups = np.arange(9.0)[:, None], np.array([0] * 5 + [1] * 4), np.arange(9) % 2
+    for limits, protected, errors in (({"max_disparity": 0.0}, groups, 4.0),
+                                      ({"min_recall": {1: 1.0}}, None, 5.0)):
+        model = ColumnGenerationClassifier(2, limits=TreeLimits(**limits), time_limit=1e-9)
+        report = model.fit(X, y, protected=protected).report_
+        assert (report.status, report.objective, model.get_n_leaves()) == ("time_limit", errors, 1)
+    with pytest.raises(ValueError, match="was found without a split"):
+        ColumnGenerationClassifier(2, limits=TreeLimits(min_recall={0: 1.0, 1: 1.0}),
+                                   time_limit=1e-9).fit(X, y)
