@@ -58,19 +58,24 @@ def test_every_argument_of_a_kernel_is_named(file):
     assert not missing
 
 
-@pytest.mark.parametrize("change, missing", [
-    (("", ""), []), (("``row``", "row"), ["row"]), (("module's", "class's"), ["table"]),
-    (("``table``: it", "It"), ["table"])])
-def test_a_missing_name_is_noticed(change, missing):
-    text = '''
+KERNEL = '''
 """Kernels.  ``table``: it is shared."""
 @numba.njit(cache=True)
 def kernel(table, row):
-    """Read ``row`` as the
-    module's docstring says."""
-'''.replace(*change) if change[0] else '''
+    """Read ``row``; the rest is that of the
+    module's docstring."""
+'''
+OPERATION = '''
 @_operation()
 def kernel(builder, kind, vector):
     """Return ``vector``."""
 '''
+
+
+@pytest.mark.parametrize("text, missing", [
+    (KERNEL, []), (KERNEL.replace("``row``", "row"), ["row"]),
+    (KERNEL.replace("module's", "class's"), ["table"]),
+    (KERNEL.replace("``table``", ""), ["table"]),
+    (OPERATION, []), (OPERATION.replace("``", ""), ["vector"])])
+def test_a_missing_name_is_noticed(text, missing):
     assert unnamed_arguments(text) == [("kernel", missing)]
