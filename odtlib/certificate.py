@@ -325,13 +325,13 @@ class Writer:
         """
         self.make_room(1)
         data, hints, price = self.data, None, 3 * self.data.price
+        counted = depth <= 2 or wanted.max() <= price
         line = self.slots[find(rows, depth, self.lines, self.sets, self.slots)]
         if line >= 0:
-            if trusted and self.lines[line, -1] == COUNTED:
+            if trusted and counted and self.lines[line, -1] == COUNTED:
                 np.maximum(self.bounds[line], wanted, out=self.bounds[line])
             if np.all(self.bounds[line] >= wanted):
                 return line
-        counted = depth <= 2 or wanted.max() <= price
         value, reason = wanted.copy(), COUNTED
         mask = np.unpackbits(rows.view(np.uint8), count=len(data.x), bitorder="little").view(bool)
         if data.x.size == 0 or depth == 0:

@@ -308,6 +308,16 @@ def test_trees_of_any_depth_are_certified(n, least):
         assert proof.lower_bound == pytest.approx(model.report_.objective, rel=1e-8) != 0
 
 
+def test_a_counted_line_is_not_raised_where_a_tree_may_have_three_splits():
+    """Without a penalty it says nothing of these, whatever the search has found of its rows."""
+    rng = np.random.default_rng(4)
+    X, y = rng.integers(0, 2, (40, 6)), rng.integers(0, 2, 40) * 1.0
+    model = MurTreeRegressor(None, min_samples_leaf=2).fit(X, y)
+    proof = model.certificate(X, y)
+    assert check(saved(proof.arrays), X, y) == proof.claim
+    assert proof.lower_bound == pytest.approx(model.report_.objective, rel=1e-8)
+
+
 def test_all_kinds_are_drawn():
     models = [drawn(seed)[0] for seed in range(200)]
     assert len({type(model) for model in models}) == 6
