@@ -24,7 +24,8 @@ from odtbook.referee import referee
 
 __all__ = ["OUTCOMES", "PACKAGES", "Worker", "asked", "draw", "judge", "kinds", "shortened"]
 COLUMNS, VALUES, SQUARES, LINES = "columns", "thresholds", "squares", "threshold squares"
-OUTCOMES = ("optimal", "beaten", "outside", "open", "crashed", "hangs", "late", "misreported")
+OUTCOMES = ("optimal", "beaten", "outside", "open", "stopped", "crashed", "hangs", "late",
+            "misreported")
 # Kind of case -> the forms that have it.
 KINDS = {"plain": (COLUMNS, VALUES, SQUARES, LINES), "equal rows": (COLUMNS, SQUARES),
          "one class": (COLUMNS, VALUES), "text labels": (COLUMNS, VALUES),
@@ -33,8 +34,9 @@ KINDS = {"plain": (COLUMNS, VALUES, SQUARES, LINES), "equal rows": (COLUMNS, SQU
          "last bit": (VALUES, LINES), "tiny values": (VALUES,), "seconds": (VALUES,),
          "large targets": (SQUARES,), "tiny targets": (SQUARES,)}
 TRIAL = {"X": [[0, 1], [1, 0], [0, 0], [1, 1]] * 5, "y": [0, 1, 0, 1] * 5, "depth": 1,
-         "weight": None, "leaf": 1, "nodes": None}
-ALL = {"weights", "split price", "leaf size", "node limit", "text labels"}
+         "weight": None, "leaf": 1, "nodes": None, "limit": 60.0}
+ALL = {"weights", "split price", "leaf size", "node limit", "text labels", "time limit"}
+LARGE = 125     # every so many cases, one is too large for most packages, with a second to do it
 
 
 def kinds():
@@ -47,6 +49,8 @@ def draw(number):
     rng = np.random.default_rng([60, number])
     kind, form = kinds()[number % len(kinds())]
     shape = int(rng.integers(6, 21)), int(rng.integers(1, 4))
+    if number % LARGE == LARGE - 1:
+        kind, form, shape = "time limit", (COLUMNS, VALUES)[number % 2], (200, 30)
     X = rng.integers(0, 2 if form in (COLUMNS, SQUARES) else 6, shape)
     if form in (VALUES, LINES) and kind != "ties":
         X = X + rng.random(shape)
@@ -68,11 +72,13 @@ def draw(number):
         y = np.array(["no", "yes", "perhaps"])[y]
     case = {"kind": kind, "form": form, "X": X.tolist(), "y": y.tolist(),
             "depth": int(rng.integers(1, 3)), "weight": None, "price": 0.0, "leaf": 1,
-            "nodes": None}
+            "nodes": None, "limit": 5.0}
     change = {"weights": ("weight", rng.integers(1, 6, len(X)).tolist()),
               "split price": ("price", float(rng.choice([0.5, 1.0, 2.0]))),
               "leaf size": ("leaf", int(rng.integers(2, 5))),
               "node limit": ("nodes", int(rng.integers(1, 3)))}.get(kind)
+    if kind == "time limit":
+        case |= {"depth": 5 if form == COLUMNS else 4, "limit": 1.0}
     return case | dict([change] if change else [])
 
 
@@ -91,9 +97,9 @@ def _frame(X):
     return pd.DataFrame(X, columns=[f"f{j}" for j in range(X.shape[1])])
 
 
-def _streed(m, case, X, y, limit):
+def _streed(m, case, X, y):
     options = {"max_depth": case["depth"], "min_leaf_node_size": case["leaf"],
-               "max_num_nodes": case["nodes"], "time_limit": limit}
+               "max_num_nodes": case["nodes"], "time_limit": case["limit"]}
     if case["form"] == SQUARES:
         return m.STreeDRegressor("regression", **options).fit(X, y)
     price = case["price"] / len(y)
@@ -101,12 +107,13 @@ def _streed(m, case, X, y, limit):
     return m.STreeDClassifier(task, cost_complexity=price, **options).fit(X, y)
 
 
-def _gosdt(m, case, X, y, limit):
-    return m.GOSDTClassifier(case["price"] / len(y), allow_small_reg=True, time_limit=int(limit),
+def _gosdt(m, case, X, y):
+    return m.GOSDTClassifier(case["price"] / len(y), allow_small_reg=True,
+                             time_limit=int(case["limit"]),
                              depth_budget=case["depth"] + 1).fit(_frame(X), y)
 
 
-def _treefarms(m, case, X, y, limit):
+def _treefarms(m, case, X, y):
     import pandas as pd
     model = m.TREEFARMS({"regularization": case["price"] / len(y), "allow_small_reg": True,
                          "depth_budget": case["depth"] + 1, "rashomon_bound_multiplier": 0.0})
@@ -114,7 +121,7 @@ def _treefarms(m, case, X, y, limit):
     return model[0].source
 
 
-def _arborenum(m, case, X, y, limit):
+def _arborenum(m, case, X, y):
     model = m.ArborEnum()
     model.fit(_frame(X), y.astype(np.int32), proxy_mode="continuous", lambda_reg=0.0,
               depth_budget=case["depth"], rashomon_mult=0.0, lookahead_k=case["depth"] - 1,
@@ -122,14 +129,14 @@ def _arborenum(m, case, X, y, limit):
     return np.asarray(model.get_predictions(0, _frame(X)))
 
 
-def _odtlearn(m, case, X, y, limit):
+def _odtlearn(m, case, X, y):
     import pandas as pd
-    model = m.FlowOCT(solver="cbc", depth=case["depth"], time_limit=int(limit))
+    model = m.FlowOCT(solver="cbc", depth=case["depth"], time_limit=int(case["limit"]))
     model.fit(_frame(X), pd.Series(y))
     return np.asarray(model.predict(_frame(X)))
 
 
-def _cart(m, case, X, y, limit):
+def _cart(m, case, X, y):
     name = "Regressor" if case["form"] in (SQUARES, LINES) else "Classifier"
     return getattr(m, "DecisionTree" + name)(
         max_depth=case["depth"], min_samples_leaf=case["leaf"], random_state=0).fit(
@@ -137,26 +144,27 @@ def _cart(m, case, X, y, limit):
 
 
 def _own(name, **settings):
-    def fit(m, case, X, y, limit):
+    def fit(m, case, X, y):
         own = {"max_nodes": case["nodes"], "min_samples_leaf": case["leaf"],
                "split_penalty": case["price"]} if name != "ColumnGenerationClassifier" else {}
-        return getattr(m, name)(case["depth"], time_limit=limit, **own, **settings).fit(
-            X, y, *([] if case["weight"] is None else [case["weight"]]))
+        model = getattr(m, name)(max_depth=case["depth"], time_limit=case["limit"], **own,
+                                 **settings)
+        return model.fit(X, y, case["weight"])
     return fit
 
 
 # Name -> distribution, module, forms, and what it also claims (see KINDS); its fit is in FITS.
 PACKAGES = {
     "STreeD": ("pystreed", "pystreed", {COLUMNS, SQUARES}, {"split price", "leaf size",
-                                                            "node limit"}),
-    "ConTree": ("pycontree", "pycontree", {VALUES}, set()),
-    "pytrees DL8.5": ("pytrees-rs", "pytrees", {COLUMNS}, {"leaf size"}),
-    "pytrees ConTree": ("pytrees-rs", "pytrees", {VALUES}, {"leaf size"}),
-    "DL8.5": ("pydl8.5", "pydl85", {COLUMNS}, {"leaf size"}),
+                                                            "node limit", "time limit"}),
+    "ConTree": ("pycontree", "pycontree", {VALUES}, {"time limit"}),
+    "pytrees DL8.5": ("pytrees-rs", "pytrees", {COLUMNS}, {"leaf size", "time limit"}),
+    "pytrees ConTree": ("pytrees-rs", "pytrees", {VALUES}, {"leaf size", "time limit"}),
+    "DL8.5": ("pydl8.5", "pydl85", {COLUMNS}, {"leaf size", "time limit"}),
     "GOSDT": ("gosdt", "gosdt", {COLUMNS}, {"needs a price", "split price"}),
     "TreeFARMS": ("treefarms", "treefarms", {COLUMNS}, {"needs a price", "split price"}),
     "ArborEnum": ("arborenum", "arborenum", {COLUMNS, VALUES}, set()),
-    "odtlearn": ("odtlearn", "odtlearn.flow_oct", {COLUMNS}, set()),
+    "odtlearn": ("odtlearn", "odtlearn.flow_oct", {COLUMNS}, {"time limit"}),
     "FastSmallTree": ("imodels", "imodels", {COLUMNS},
                       {"needs a price", "split price", "no depth"}),
     "CART (greedy)": ("scikit-learn", "sklearn.tree", {COLUMNS, VALUES, SQUARES, LINES},
@@ -166,19 +174,21 @@ PACKAGES = {
     "our Continuous": ("optimal-decision-trees", "odtlib", {VALUES}, ALL),
     "our MurTree regressor": ("optimal-decision-trees", "odtlib", {SQUARES}, set()),
     "our Continuous regressor": ("optimal-decision-trees", "odtlib", {LINES}, set()),
-    "our column generation": ("optimal-decision-trees", "odtlib", {VALUES}, set()),
+    "our constrained regressor": ("optimal-decision-trees", "odtlib", {SQUARES, LINES},
+                                  {"leaf size", "node limit", "split price", "time limit"}),
+    "our column generation": ("optimal-decision-trees", "odtlib", {VALUES}, {"time limit"}),
 }
 FITS = {
     "STreeD": _streed,
-    "ConTree": lambda m, case, X, y, limit: m.ConTree(case["depth"], time_limit=limit).fit(X, y),
-    "pytrees DL8.5": lambda m, case, X, y, limit: m.DL85Classifier(
-        max_depth=case["depth"], min_sup=case["leaf"], max_time=limit).fit(X, y),
-    "pytrees ConTree": lambda m, case, X, y, limit: m.ConTreeClassifier(
-        max_depth=case["depth"], min_sup=case["leaf"], max_time=limit).fit(X, y),
-    "DL8.5": lambda m, case, X, y, limit: m.DL85Classifier(
-        max_depth=case["depth"], min_sup=case["leaf"], time_limit=int(limit)).fit(X, y),
-    "FastSmallTree": lambda m, case, X, y, limit: m.FastSmallTreeClassifier(
-        case["price"] / len(y), time_limit=limit).fit(_frame(X), y),
+    "ConTree": lambda m, case, X, y: m.ConTree(case["depth"], time_limit=case["limit"]).fit(X, y),
+    "pytrees DL8.5": lambda m, case, X, y: m.DL85Classifier(
+        max_depth=case["depth"], min_sup=case["leaf"], max_time=case["limit"]).fit(X, y),
+    "pytrees ConTree": lambda m, case, X, y: m.ConTreeClassifier(
+        max_depth=case["depth"], min_sup=case["leaf"], max_time=case["limit"]).fit(X, y),
+    "DL8.5": lambda m, case, X, y: m.DL85Classifier(
+        max_depth=case["depth"], min_sup=case["leaf"], time_limit=int(case["limit"])).fit(X, y),
+    "FastSmallTree": lambda m, case, X, y: m.FastSmallTreeClassifier(
+        case["price"] / len(y), time_limit=case["limit"]).fit(_frame(X), y),
     "GOSDT": _gosdt, "TreeFARMS": _treefarms, "ArborEnum": _arborenum, "odtlearn": _odtlearn,
     "CART (greedy)": _cart,
     "our MurTree": _own("MurTreeClassifier", binarizer=None),
@@ -186,6 +196,7 @@ FITS = {
     "our Continuous": _own("ContinuousTreeClassifier"),
     "our MurTree regressor": _own("MurTreeRegressor", binarizer=None),
     "our Continuous regressor": _own("ContinuousTreeRegressor"),
+    "our constrained regressor": _own("OptimalConstrainedTreeRegressor"),
     "our column generation": _own("ColumnGenerationClassifier"),
 }
 
@@ -193,14 +204,14 @@ FITS = {
 class Worker:
     """A package in a process of its own, started again after a crash or a hang.
 
-    ``missing`` says why it cannot be used here, ``version`` which one it is.  ``command`` is for
-    tests: what is run in its place.
+    It is ended after ``patience`` times the limit of a case.  ``missing`` says why it cannot be
+    used here, ``version`` which one it is.  ``command`` is for tests: what is run in its place.
     """
 
-    def __init__(self, package, time_limit, hang, command=None):
-        self.hang, self.process = hang, None
+    def __init__(self, package, patience, command=None):
+        self.patience, self.process = patience, None
         python = os.environ.get("ODT_PACKAGES_PYTHON", sys.executable)
-        self.command = command or [python, "-m", "odtbook.packages", package, str(time_limit)]
+        self.command = command or [python, "-m", "odtbook.packages", package]
         self.pool = ThreadPoolExecutor(1)
         hello = self._start()
         self.missing = hello.get("missing", hello.get("error", ""))
@@ -236,7 +247,7 @@ class Worker:
             try:
                 self.process.stdin.write(json.dumps(case) + "\n")
                 self.process.stdin.flush()
-                return self._answer(self.hang)
+                return self._answer(self.patience * case["limit"])
             except OSError:
                 self.close()
         return {"outcome": "crashed", "error": "the process ended before the case"}
@@ -252,10 +263,19 @@ class Worker:
         return code
 
 
-def judge(case, answer, time_limit):
-    """Return the outcome of a case, whether the report is wrong, and a sentence."""
+def judge(case, answer):
+    """Return the outcome of a case, whether the report is wrong, and a sentence.
+
+    The limit is time on a clock, and a busy machine is no fault of a package: late is one that
+    also computed for longer.
+    """
     if "error" in answer:
         return answer.get("outcome", "crashed"), False, answer["error"]
+    if answer["seconds"] >= case["limit"]:
+        late = min(answer["seconds"], answer["cpu"]) > case["limit"] + 1.0
+        return ("late" if late else "stopped"), False, (
+            f"{answer['seconds']:.1f} seconds, of which it computed for {answer['cpu']:.1f}, and "
+            f"the limit is {case['limit']:g}")
     said = None if answer["said"] is None else np.array(answer["said"])
     given = Given("package", None if answer["root"] is None else node_of(answer["root"]), said,
                   answer["loss"], answer["single"], answer["fault"])
@@ -268,8 +288,7 @@ def judge(case, answer, time_limit):
     except ValueError as error:     # what it predicts is nothing that can be judged
         return "outside", False, str(error)
     notes = [note for note in verdict.notes if "cannot be read" not in note]
-    late = verdict.status == "optimal" and answer["seconds"] > time_limit + 1.0
-    return "late" if late else verdict.status, bool(notes), str(verdict)
+    return verdict.status, bool(notes), str(verdict)
 
 
 def shortened(case, fails):
@@ -299,7 +318,7 @@ def _nested(node):
             "right": _nested(node.no)}
 
 
-def main(package, time_limit):
+def main(package):
     """Answer case after case from the standard input; the first line says which version it is."""
     end_with(os.getppid())
     cases = os.fdopen(os.dup(0), encoding="utf-8")
@@ -319,24 +338,24 @@ def main(package, time_limit):
                    else metadata.version(distribution))
         trial = TRIAL | {"price": 0.5 * ("needs a price" in PACKAGES[package][3]),
                          "form": min(PACKAGES[package][2])}
-        FITS[package](module, trial, np.array(trial["X"]), np.array(trial["y"]), time_limit)
+        FITS[package](module, trial, np.array(trial["X"]), np.array(trial["y"]))
     except Exception as error:      # not installed, or not able to fit at all
         return say({"missing": f"{type(error).__name__}: {error}"[:300]})
     say({"version": version})
     for line in cases:
         case = json.loads(line)
         X, y = np.array(case["X"]), np.array(case["y"])
-        begun = time.perf_counter()
+        begun, cpu = time.perf_counter(), time.process_time()
         try:
-            model = FITS[package](module, case, X, y, time_limit)
-            seconds = time.perf_counter() - begun
+            model = FITS[package](module, case, X, y)
+            seconds, cpu = time.perf_counter() - begun, time.process_time() - cpu
             given = given_tree(model, X.astype(float), X)
             say({"root": None if given.root is None else _nested(given.root), "seconds": seconds,
-                 "said": None if given.said is None else given.said.tolist(), "loss": given.loss,
-                 "single": given.single, "fault": given.fault})
+                 "cpu": cpu, "said": None if given.said is None else given.said.tolist(),
+                 "loss": given.loss, "single": given.single, "fault": given.fault})
         except Exception as error:      # whatever a package raises is its answer
             say({"error": f"{type(error).__name__}: {error}"[:300]})
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], float(sys.argv[2]))
+    main(sys.argv[1])

@@ -20,7 +20,8 @@ STUB = """
             time.sleep(600)
         answer = {"root": {"feature": 0, "threshold": 0.5, "left": {"label": 0},
                            "right": {"label": 1}},
-                  "said": None, "loss": None, "single": False, "fault": "", "seconds": 0.1}
+                  "said": None, "loss": None, "single": False, "fault": "", "seconds": 0.1,
+                  "cpu": 0.1}
         if do == "lie":
             answer["loss"] = 3.0
         elif do == "wrong":
@@ -28,20 +29,22 @@ STUB = """
         elif do == "deep":
             answer["root"]["left"] = dict(answer["root"])
         elif do == "late":
+            answer["seconds"] = answer["cpu"] = 9.0
+        elif do == "busy":
             answer["seconds"] = 9.0
         elif do == "raise":
             answer = {"error": "ValueError: no"}
         print(json.dumps(answer), flush=True)
 """
 CASE = {"kind": "plain", "form": "columns", "X": [[0], [0], [1], [1]], "y": [0, 0, 1, 1],
-        "depth": 1, "weight": None, "price": 0.0, "leaf": 1, "nodes": None}
+        "depth": 1, "weight": None, "price": 0.0, "leaf": 1, "nodes": None, "limit": 1.0}
 
 
 @pytest.fixture
 def worker(tmp_path):
     path = tmp_path / "stub.py"
     path.write_text(textwrap.dedent(STUB))
-    worker = Worker("stub", 5.0, 3.0, command=[sys.executable, str(path)])
+    worker = Worker("stub", 3.0, command=[sys.executable, str(path)])
     yield worker
     worker.close()
 
@@ -49,18 +52,18 @@ def worker(tmp_path):
 @pytest.mark.parametrize("do, outcome", [
     ("right", ("optimal", False)), ("crash", ("crashed", False)), ("hang", ("hangs", False)),
     ("lie", ("optimal", True)), ("wrong", ("beaten", False)), ("deep", ("outside", False)),
-    ("late", ("late", False)), ("raise", ("crashed", False))])
+    ("late", ("late", False)), ("busy", ("stopped", False)), ("raise", ("crashed", False))])
 def test_each_outcome_is_recorded_and_the_next_case_is_asked(worker, do, outcome):
     assert (worker.version, worker.missing) == ("1", "")
     for what, expected in ((do, outcome), ("right", ("optimal", False))):
         case = CASE | {"do": what}
-        assert judge(case, worker.ask(case), 5.0)[:2] == expected
+        assert judge(case, worker.ask(case))[:2] == expected
 
 
 def test_a_package_that_is_missing_or_ends_at_once_is_said_to_be(tmp_path):
     code = "print('{\"missing\": \"No module\"}')"
-    assert Worker("stub", 5.0, 3.0, [sys.executable, "-c", code]).missing == "No module"
-    assert "status 3" in Worker("stub", 5.0, 3.0, [sys.executable, "-c", "exit(3)"]).missing
+    assert Worker("stub", 3.0, [sys.executable, "-c", code]).missing == "No module"
+    assert "status 3" in Worker("stub", 3.0, [sys.executable, "-c", "exit(3)"]).missing
 
 
 def test_cases_are_the_same_for_a_number_small_and_of_every_kind():
@@ -79,8 +82,8 @@ def test_a_case_is_reduced_while_it_fails():
 
 
 def test_our_own_programs_answer_in_a_process_of_their_own():
-    worker = Worker("our Continuous", 5.0, 60.0)
+    worker = Worker("our Continuous", 12.0)
     cases = [asked("our Continuous", draw(number)) for number in range(2 * len(kinds()))]
     for case in filter(None, cases):
-        assert judge(case, worker.ask(case), 5.0)[:2] == ("optimal", False)
+        assert judge(case, worker.ask(case))[:2] == ("optimal", False)
     worker.close()
