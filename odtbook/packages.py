@@ -170,7 +170,7 @@ PACKAGES = {
     "CART (greedy)": ("scikit-learn", "sklearn.tree", {COLUMNS, VALUES, SQUARES, LINES},
                       {"weights", "leaf size", "text labels"}),
     "our MurTree": ("optimal-decision-trees", "odtlib", {COLUMNS}, ALL),
-    "our MurTree, default": ("optimal-decision-trees", "odtlib", {VALUES}, ALL),
+    "our MurTree, default": ("optimal-decision-trees", "odtlib", {VALUES}, ALL - {"time limit"}),
     "our Continuous": ("optimal-decision-trees", "odtlib", {VALUES}, ALL),
     "our MurTree regressor": ("optimal-decision-trees", "odtlib", {SQUARES}, set()),
     "our Continuous regressor": ("optimal-decision-trees", "odtlib", {LINES}, set()),
@@ -292,19 +292,24 @@ def judge(case, answer):
 
 
 def shortened(case, fails):
-    """Return a case with as few rows, then columns, as still fail when one at a time goes."""
-    for part in ("rows", "columns"):
-        number = len(case["y"]) if part == "rows" else len(case["X"][0])
-        for k in reversed(range(number)):
-            if part == "rows" and len(case["y"]) > 2:
-                less = case | {name: None if case[name] is None else
-                               case[name][:k] + case[name][k + 1:] for name in
-                               ("X", "y", "weight")}
-            elif part == "columns" and len(case["X"][0]) > 1:
-                less = case | {"X": [row[:k] + row[k + 1:] for row in case["X"]]}
-            else:
-                break
-            case = less if fails(less) else case
+    """Return a case with as few rows, then columns, as still fail: halves go, then single ones."""
+    def without_rows(part):
+        return case | {name: None if case[name] is None else
+                       case[name][:part.start] + case[name][part.stop:]
+                       for name in ("X", "y", "weight")}
+
+    def without_columns(part):
+        return case | {"X": [row[:part.start] + row[part.stop:] for row in case["X"]]}
+
+    for number, least, without in ((len(case["y"]), 2, without_rows),
+                                   (len(case["X"][0]), 1, without_columns)):
+        size = number
+        while size > 1:
+            size = (size + 1) // 2
+            for start in reversed(range(0, number, size)):
+                part = slice(start, min(start + size, number))
+                if number - part.stop + part.start >= least and fails(less := without(part)):
+                    case, number = less, number - part.stop + part.start
     return case
 
 
