@@ -27,8 +27,9 @@ SMALLEST, LARGEST = 1e-100, 1e100   # of weights and targets: their squares are 
 INSIDE = {"odtlib", "sklearn", "joblib"}
 REMEDY = "replace it or leave such rows out"
 # Types that rows keep: the first is what all others become.
-EXACT = [np.float64]
-NUMBERS = [np.float64, np.float32, np.bool_, np.uint8, np.int8, np.int16, np.int32, np.int64]
+EXACT: list[type] = [np.float64]
+NUMBERS: list[type] = [np.float64, np.float32, np.bool_, np.uint8, np.int8, np.int16,
+                       np.int32, np.int64]
 MOST_THREADS = max(64, os.cpu_count() or 1)     # more are of no use
 NUMBERS_BY_KEY = {"class_weight", "min_recall", "min_precision"}
 MOST = 2 ** 53      # no number of rows, nodes or steps is larger, and floats still count exactly

@@ -152,7 +152,8 @@ class CertifiedMixin:
         return Writer(self, Data(self, X, y, weight)).certificate()
 
     # What an option has to be, and what to do instead.
-    _certified_options = (("class_weight", None, "give these weights as sample_weight"),)
+    _certified_options: tuple[tuple[str, object, str], ...] = (
+        ("class_weight", None, "give these weights as sample_weight"),)
 
     def _certified_columns(self, X):
         """Return what the search saw of the rows."""

@@ -180,7 +180,7 @@ class Columns:
         def ends(values):
             return [None if v != v else v if np.isfinite(v) else str(v) for v in values.tolist()]
 
-        categories = [None] * self.n_given
+        categories: list[list | None] = [None] * self.n_given
         for j, known in self.categories.items():
             categories[j] = list(known)
             for one in known:

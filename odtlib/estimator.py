@@ -121,8 +121,12 @@ class _TreeEstimator(DescribedParameters, WithParameters):
     _solves_frames = False        # True: data frames with words reach _solve unchanged
     _accepts_missing = False      # True: NaN in X is a missing value
     _doubles_missing = False      # True: _solve gets features with missing values twice, filled in
-    _sparse = None                # "bits": sparse X of zeros and ones becomes uint8; "any": float64
-    _has_all_columns = True       # False: a limit left features without columns
+    # "bits": sparse X of zeros and ones becomes uint8; "any": float64.
+    _sparse: str | None = None
+
+    @property
+    def _has_all_columns(self):
+        return True               # False: a limit left features without columns
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the tree.

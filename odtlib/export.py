@@ -523,7 +523,7 @@ class Exports:
             impurity = 0.0 if self.impurity is None else self.impurity
         tree = Tree(self.n_features, *shape)
         state = tree.__getstate__()
-        nodes = np.zeros(self.n_nodes, dtype=state["nodes"].dtype)
+        nodes: np.ndarray = np.zeros(self.n_nodes, dtype=state["nodes"].dtype)
         leaf = self.feature < 0
         nodes["left_child"], nodes["right_child"] = self.left, self.right
         nodes["feature"] = np.where(leaf, -2, self.feature)

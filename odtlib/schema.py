@@ -33,7 +33,7 @@ def read_json(text: str | bytes, name: str) -> Any:
     except RecursionError:
         fault = "its brackets are nested too deep"
     except (TypeError, ValueError) as error:
-        fault = error
+        fault = str(error)
     raise ValueError(f"{name} is not valid JSON: {fault}.")
 
 

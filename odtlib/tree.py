@@ -247,7 +247,8 @@ class DecisionTree(Exports):
             With its nodes in preorder.  Feature nodes carry the sum (classification) or the mean
             (regression) of their leaves' values; ``with_counts`` replaces them by real counts.
         """
-        nodes, stack = [], [(nested, None, None)]
+        nodes: list[list] = []
+        stack: list[tuple] = [(nested, None, None)]
         while stack:
             subtree, parent, side = stack.pop()
             if parent is not None:
@@ -291,7 +292,7 @@ class DecisionTree(Exports):
             A leaf's class index (or its value, for regression), or
             ``(feature, threshold, left, right)``.
         """
-        nested = {}
+        nested: dict[int, Any] = {}
         for k in range(self.n_nodes - 1, node - 1, -1):     # children stand behind their parent
             if self.feature[k] >= 0:
                 nested[k] = (int(self.feature[k]), float(self.threshold[k]),

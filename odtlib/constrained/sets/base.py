@@ -134,7 +134,7 @@ class FeasibleSet:
         Number of targets, None where the set fits any number.
     """
 
-    n_targets = None
+    n_targets: int | None = None
 
     def __getstate__(self):
         return {name: value for name, value in self.__dict__.items() if name != "_cache"}
@@ -409,7 +409,7 @@ def linear_code(equal, rhs, weights):
     return _projections.LINEAR, [len(right)], [vt * np.sqrt(weights), right]
 
 
-def checked_members(members):
+def checked_members(members) -> tuple[list[FeasibleSet], int | None]:
     """Return sets as a list, and the number of targets that they have in common."""
     members = list(members)
     if not members or not all(isinstance(m, FeasibleSet) for m in members):
@@ -432,8 +432,10 @@ class Intersection(FeasibleSet):
         The sets.
     """
 
+    members: list[FeasibleSet]
+
     def __init__(self, members: Sequence[FeasibleSet]) -> None:
-        flat = []
+        flat: list[FeasibleSet] = []
         for member in members:
             flat += member.members if isinstance(member, Intersection) else [member]
         self.members, self.n_targets = checked_members(flat)

@@ -298,7 +298,7 @@ class DepthwiseRun:
     """One fit depth by depth, so that a limit leaves the best tree of a smaller depth."""
 
     # Parameters without a meaning here.
-    refused = ("start", "search", "n_jobs")
+    refused: tuple[str, ...] = ("start", "search", "n_jobs")
 
     def __init__(self, model, columns, y, sample_weight, clock, what):
         search = model.search
