@@ -269,6 +269,7 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
         with fit.stops():
             if begun.report_.status == "interrupted":
                 raise KeyboardInterrupt
+            clock.check()
             origin = np.average(Y, axis=0, weights=sample_weight)
             table = presorted(X, Y - origin, sample_weight)   # rounding: of the root's cost
             search = _Search(table, origin, loss, int(self.min_samples_leaf), code, penalty,

@@ -500,7 +500,7 @@ def test_verify_names_lengths_that_differ():
 ])
 def test_an_expired_clock_splits_the_node_in_work_and_no_other(options, monkeypatch):
     monkeypatch.setattr(Clock, "expired", True)
-    monkeypatch.setattr(builder, "FIRST_SLICE", 1e-2)
+    monkeypatch.setattr(builder, "FIRST_SLICE", 1 / builder.AT_LEAST)
     rng = np.random.default_rng(0)
     model = ConstrainedTreeRegressor(time_limit=1, on_infeasible_targets="keep", **options)
     model.fit(rng.normal(size=(40, 3)), rng.normal(size=(40, 2)))

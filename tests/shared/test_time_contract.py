@@ -40,7 +40,10 @@ def test_a_call_ends(call, kind, interrupt):
 
 
 @pytest.mark.parametrize("interrupt", [False, True])
-@pytest.mark.parametrize("estimator", ["RestrictedTreeClassifier", "ColumnGenerationClassifier"])
-def test_starts_and_fallbacks_are_under_the_clock(estimator, interrupt):
-    status, seconds = overrun(Call(estimator), "large", 0.05, interrupt)
+@pytest.mark.parametrize("call", [
+    Call("RestrictedTreeClassifier"), Call("ColumnGenerationClassifier"),
+    *(call for call in CALLS if call.estimator in (
+        "ConstrainedTreeRegressor", "OptimalConstrainedTreeRegressor"))], ids=str)
+def test_starts_and_fallbacks_are_under_the_clock(call, interrupt):
+    status, seconds = overrun(call, "large", 0.05, interrupt)
     assert seconds <= ALLOWED and status in ENDED
