@@ -150,18 +150,19 @@ links: $(INSTALLED) ## check the links that leave the book (needs a network)
 lock: ## resolve all versions afresh and write constraints.txt, and the same with hashes
 	rm -rf .venv && $(PYTHON) -m venv .venv
 	# From 4.25 on, jsonschema builds a grammar at import: two seconds for each kernel's client.
-	$(BIN)/python -m pip install --quiet --editable ".[$(EXTRAS)]" "jsonschema<4.25"
+	# Soupsieve 3 wants Python 3.11.5, and Debian 12 has 3.11.2.
+	$(BIN)/python -m pip install --quiet --editable ".[$(EXTRAS)]" "jsonschema<4.25" "soupsieve<3"
 	{ sed -n '/^#/p' constraints.txt; $(BIN)/python -m pip freeze --exclude-editable; } > constraints.new
 	mv constraints.new constraints.txt
 	$(BIN)/python -m pip install --quiet uv
 	$(MAKE) --no-print-directory requirements-lock.txt
 
 # The versions of constraints.txt with the hashes of their files, and what other systems and
-# interpreters need besides. 3.11.5 is the oldest Python that these versions take.
+# interpreters need besides. Fails where a version does not take every Python from 3.11.0 on.
 requirements-lock.txt: constraints.txt pyproject.toml
 	{ echo "# constraints.txt with hashes, for every system. Written by \`make lock\`, never by hand."; \
 		$(BIN)/python -m uv pip compile pyproject.toml $(patsubst %,--extra %,$(subst $(COMMA), ,$(EXTRAS))) \
-		--constraint constraints.txt --universal --python-version 3.11.5 --generate-hashes \
+		--constraint constraints.txt --universal --python-version 3.11 --generate-hashes \
 		--no-emit-index-url --no-annotate --no-header --quiet; } > requirements.new
 	mv requirements.new requirements-lock.txt
 
