@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor
@@ -126,6 +127,23 @@ def compile_command(options) -> int:
     workers = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.jobs, mp_context=workers, initializer=end_with,
                              initargs=(os.getpid(),)) as pool:
-        # the first fit alone: it compiles what all estimators predict with
-        failed = pool.submit(fit_all, jobs[:1]).result()
-        return int(any([failed, *pool.map(fit_all, lanes(jobs[1:]))]))
+        try:
+            # the first fit alone: it compiles what all estimators predict with
+            failed = started(pool.submit, fit_all, jobs[:1]).result()
+            return int(any([failed, *started(pool.map, fit_all, lanes(jobs[1:]))]))
+        except KeyboardInterrupt:
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
+
+
+def started(submit, *work):
+    """Submit work to processes that do not hear Ctrl-C; one that imports would print where."""
+    heard = {signal.SIGINT} if hasattr(signal, "pthread_sigmask") else None     # not on Windows
+    if heard:
+        signal.pthread_sigmask(signal.SIG_BLOCK, heard)
+    try:
+        return submit(*work)
+    finally:
+        if heard:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, heard)

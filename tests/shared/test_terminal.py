@@ -33,7 +33,8 @@ FITS = ("odtlib.MurTreeClassifier(6)", "odtlib.MurTreeClassifier(6, n_jobs=2)",
         "formulations.BinOCTClassifier(3, solver='cp-sat')", "formulations.FlowOCTClassifier(4)")
 COMMANDS = [        # and what is on the screen when the key is pressed
     (["run", "murtree", "--quick"], "0 finished"), (["figure", "5.5"], "about"),
-    (["try", "table.csv", "--target", "y", "--time", "60"], "the notebook")]
+    (["try", "table.csv", "--target", "y", "--time", "60"], "the notebook"),
+    (["compile", "--jobs", "2"], "Compiling")]          # half a second later a worker is importing
 
 
 def pressed(arguments, shown, folder):
