@@ -106,6 +106,10 @@ Scratch = namedtuple("Scratch", "key side_cost best_by_size node_shape shuffle l
 
 UNKNOWN, NO_SPLIT = -2, -1
 MAX_FULL_DEPTH = 12        # a full tree of this depth has as many nodes as any search may use
+# Depth and node budget of a tree without limits, and of its children: a depth that no other search
+# has, and the number of the budget in the arrays.
+ANY_DEPTH, ANY_NODES = 4000, 7
+PROBED_LEVELS = 12         # whose children may be solved although they are known to be too dear
 
 
 @njit(**INNER)
@@ -149,6 +153,32 @@ def sort_by_key(order, key, n):
                 b -= gap
             order[b] = item
         gap //= 3
+
+
+def child_depth(depth, budget):
+    """Return the depth of a child with node budget ``budget`` (int) in a tree of ``depth`` (int).
+    """
+    return depth if depth == ANY_DEPTH and budget == ANY_NODES else min(depth - 1, budget)
+
+
+def root_takes(depth):
+    """Return what the root of a tree of ``depth`` (int) takes from the node budget.
+
+    The budgets of both children and this number are the budget of the tree.
+    """
+    return -ANY_NODES if depth == ANY_DEPTH else 1
+
+
+_child_depth, _root_takes = njit(**INNER)(child_depth), njit(**INNER)(root_takes)
+
+
+@njit(**INNER)
+def key_budgets(depth, budget):
+    """Return ``depth`` and ``budget`` (int) as the cache knows them: no more than can be used."""
+    if depth == ANY_DEPTH:
+        return depth, budget
+    budget = min(budget, (1 << min(depth, MAX_FULL_DEPTH)) - 1)
+    return min(depth, budget), budget
 
 
 @njit(**INNER)
@@ -197,10 +227,11 @@ def try_shallow_trees(side_cost, n_active, depth, low, high, penalty, below, key
 
 
 @njit(**INNER)
-def combine(bound, exact, k, low, high, child_low, child_high, penalty, choice, cost,
+def combine(bound, exact, k, taken, low, high, child_low, child_high, penalty, choice, cost,
             accept):
     """Go through all node budgets of the children of split ``k``; tell if one may be better.
 
+    ``taken`` (int) is what the root takes from them, see :func:`root_takes`;
     ``low`` to ``high`` (int) are the node budgets of the node, ``child_low`` to ``child_high``
     those of its children; ``exact``, (2, B) int64, tells by side and budget whether ``bound`` is
     the optimum.  With ``accept`` (bool), trees whose two children are solved are taken where they
@@ -209,8 +240,8 @@ def combine(bound, exact, k, low, high, child_low, child_high, penalty, choice, 
     """
     open_ = False
     for a in range(child_low, child_high + 1):
-        for b in range(max(child_low, low - 1 - a), min(child_high, high - 1 - a) + 1):
-            n = a + b + 1
+        for b in range(max(child_low, low - taken - a), min(child_high, high - taken - a) + 1):
+            n = a + b + taken
             value = penalty + bound[1, a, k] + bound[0, b, k]
             if value < cost[TARGET, n]:
                 open_ = True
@@ -306,8 +337,8 @@ def look_up(table, values, low, high, depth, budget, level, counters):
     their tree may have.  ``table``, ``values``, ``level`` and ``counters`` are those of the
     module's docstring.
     """
-    budget = min(budget, (1 << min(depth, MAX_FULL_DEPTH)) - 1)
-    key_low, key_high = problem_key(low, high, min(depth, budget), budget, level)
+    depth, budget = key_budgets(depth, budget)
+    key_low, key_high = problem_key(low, high, depth, budget, level)
     value, word = find(table, values, key_low, key_high)
     if word != np.uint64(0):
         counters[CACHE_HITS] += 1
@@ -347,8 +378,7 @@ def remember(table, values, low, high, depth, budget, level, value, exact, featu
     node budget of its child 1, and ``size`` (int) that of the tree.  ``table``, ``values`` and
     ``level`` are those of the module's docstring.
     """
-    budget = min(budget, (1 << min(depth, MAX_FULL_DEPTH)) - 1)
-    depth = min(depth, budget)
+    depth, budget = key_budgets(depth, budget)
     key_low, key_high = problem_key(low, high, depth, budget, level)
     return store_entry(table, values, key_low, key_high, value,
                        pack_details(exact, depth, feature, budget_1, size))
@@ -602,9 +632,10 @@ def bound_children(st, terminal, below, deep, side_cost, leaf_cost, bound):
     does not tell have so many splits that these alone cost ``deep`` (float).  The other arguments
     are those of the module's docstring; ``st``, ``leaf_cost`` and ``bound`` are written.
     """
-    largest = (1 << min(st[DEPTH] - 1, MAX_FULL_DEPTH)) - 1
-    st[CHILD_LOW] = max(0, st[LOW] - 1 - largest)
-    st[CHILD_HIGH] = min(st[HIGH] - 1, largest)
+    largest = ANY_NODES if st[DEPTH] == ANY_DEPTH else (1 << min(st[DEPTH] - 1, MAX_FULL_DEPTH)) - 1
+    taken = _root_takes(st[DEPTH])
+    st[CHILD_LOW] = max(0, st[LOW] - taken - largest)
+    st[CHILD_HIGH] = min(st[HIGH] - taken, largest)
     for side, leaf, split in ((0, LEAF_0, SPLIT_0), (1, LEAF_1, SPLIT_1)):
         for k in range(st[N_ACTIVE]):
             leaf_cost[side, k] = side_cost[leaf, k]
@@ -711,7 +742,8 @@ def look_up_children(t, k, terminal, level, control, counters, levels, n_columns
     for n in range(last, max(first, terminal) - 1, -1):
         for side in range(2):
             value, solved[side, n] = look_up(table, values, made[2 - 2 * side],
-                                             made[3 - 2 * side], depth - 1, n, level, counters)
+                                             made[3 - 2 * side], _child_depth(depth, n), n, level,
+                                             counters)
             bound[side, n, k] = max(bound[side, n, k], value)
         all_solved = all_solved and solved[1, n] + solved[0, n] == 2
         if depth == 3 and terminal == 2 and solved[1, n] + solved[0, n] == 0:
@@ -777,11 +809,11 @@ def open_child(t, k, side, penalty, control, counters, levels, shape, row_bits):
     target, child_cost = levels.cost[t, TARGET], levels.cost[t + 1]
     mine, other = levels.bound[t, side], levels.bound[t, 1 - side]
     low, high, first, last = st[LOW], st[HIGH], st[CHILD_LOW], st[CHILD_HIGH]
-    child_low, child_high = last + 1, -1
+    child_low, child_high, taken = last + 1, -1, _root_takes(st[DEPTH])
     for a in range(first, last + 1):
         upper = -np.inf
-        for b in range(max(first, low - 1 - a), min(last, high - 1 - a) + 1):
-            upper = max(upper, target[a + b + 1] - penalty - other[b, k])
+        for b in range(max(first, low - taken - a), min(last, high - taken - a) + 1):
+            upper = max(upper, target[a + b + taken] - penalty - other[b, k])
         child_cost[LOWER, a] = child_cost[UPPER, a] = mine[a, k]
         if solved[side, a] == 0 and mine[a, k] < upper:
             child_cost[UPPER, a] = upper
@@ -789,7 +821,7 @@ def open_child(t, k, side, penalty, control, counters, levels, shape, row_bits):
     if child_high < 0:
         return False
     st[CHILD_SIDE] = side
-    child[DEPTH] = min(st[DEPTH] - 1, child_high)
+    child[DEPTH] = _child_depth(st[DEPTH], child_high)
     child[LOW], child[HIGH], child[N_CANDIDATES] = child_low, child_high, st[N_ACTIVE]
     levels.leaf[t + 1] = levels.leaf_cost[t, side, k]
     for word in range(2):
@@ -797,7 +829,7 @@ def open_child(t, k, side, penalty, control, counters, levels, shape, row_bits):
     n_classes = shape[N_CLASSES]
     split_rows(row_bits, shape[N_COLUMNS] // 8, levels.rows[t], levels.class_start[t], n_classes,
                levels.active[t + 1, k], side, levels.rows[t + 1], levels.class_start[t + 1])
-    if (st[POSITION] < control[N_EXACT_CHILDREN] and st[DEPTH] > 3
+    if (st[POSITION] < control[N_EXACT_CHILDREN] and st[DEPTH] > 3 and t < PROBED_LEVELS
             and 2 * levels.class_start[t + 1, n_classes] >= levels.class_start[t, n_classes]):
         # An optimum bounds more of the other splits than a bound just good enough.
         counters[CHILDREN_PROBED] += 1
@@ -819,7 +851,7 @@ def advance(t, work, control, penalties, counters, levels, scratch, cache, share
     order, solved, totals = levels.order[t], levels.exact[t], levels.totals[t]
     bound = levels.bound[t]
     depth, low, high, n_active = st[DEPTH], st[LOW], st[HIGH], st[N_ACTIVE]
-    first, last = st[CHILD_LOW], st[CHILD_HIGH]
+    first, last, taken = st[CHILD_LOW], st[CHILD_HIGH], _root_takes(depth)
     level, penalty, below, third = costs_from(t, control, penalties)
     level += control[BY_LEVEL]                   # of the children
     shape, row_bits = scratch.shared.shape, scratch.shared.row_bits
@@ -833,17 +865,18 @@ def advance(t, work, control, penalties, counters, levels, scratch, cache, share
                 return FINISH, work
             work -= 1
             k = order[st[POSITION]]
-            if not combine(bound, solved, k, low, high, first, last, penalty, ch, co, False):
+            if not combine(bound, solved, k, taken, low, high, first, last, penalty, ch, co, False):
                 counters[PRUNED_BY_BOUND] += 1
                 for n in range(first, last + 1):
                     solved[0, n], solved[1, n] = 0, 0
-                combine(bound, solved, k, low, high, first, last, penalty, ch, co, True)
+                combine(bound, solved, k, taken, low, high, first, last, penalty, ch, co, True)
                 st[POSITION] += 1
                 continue
             st[STEP] = 3
             if not look_up_children(t, k, terminal, level, control, counters, levels,
                                     shape[N_COLUMNS], scratch.literals, cache):
-                if not combine(bound, solved, k, low, high, first, last, penalty, ch, co, False):
+                if not combine(bound, solved, k, taken, low, high, first, last, penalty, ch, co,
+                               False):
                     counters[PRUNED_BY_CACHE] += 1
                 elif depth == 3 and terminal == 2:
                     work -= solve_children(t, k, terminal, level, below, third, control, counters,
@@ -858,7 +891,7 @@ def advance(t, work, control, penalties, counters, levels, scratch, cache, share
                 n_rows = levels.class_start[t, shape[N_CLASSES]]
                 return ENTER, work - 10 - n_rows // 16
             continue
-        combine(bound, solved, k, low, high, first, last, penalty, ch, co, True)
+        combine(bound, solved, k, taken, low, high, first, last, penalty, ch, co, True)
         if control[SIMILARITY]:
             counters[SIMILARITY_UPDATES] += 1
             for n in range(max(first, terminal), last + 1):

@@ -15,7 +15,7 @@ from ._search import MAX_FULL_DEPTH
 from .preparation import MAX_COPIES
 
 MAX_NODES = 2 ** MAX_FULL_DEPTH - 1
-SMALL_DEPTHS = 2, 3, 4      # solved before trees of any depth; half of a time limit is for 3
+SMALL_DEPTHS = 2, 3, 4      # solved before trees of any depth
 ROWS_AT_A_TIME = 2 ** 16        # that go down a tree together: more need memory, not less time
 
 PathEntry = namedtuple("PathEntry", "max_nodes objective optimal tree")
@@ -86,8 +86,8 @@ class BudgetPathMixin:
         """Return a tree over the columns as ``fit`` leaves it in ``tree_``."""
         return self._completed(self._in_features(tree))
 
-    def _nodes(self, n_rows):
-        """Return the node budget that all limits leave."""
+    def _nodes(self, n_rows, *, most=False):
+        """Return the node budget that all limits leave; with ``most`` what a search can keep."""
         nodes = 2 ** self._depth_within(n_rows) - 1
         if self.max_nodes is not None:
             nodes = min(nodes, int(self.max_nodes))
@@ -95,6 +95,8 @@ class BudgetPathMixin:
             nodes = min(nodes, int(self.max_leaf_nodes) - 1)
         if nodes > MAX_NODES:
             nodes = min(nodes, n_rows - 1)           # more leaves than rows are of no use
+        if nodes > MAX_NODES and most:
+            return MAX_NODES
         if nodes > MAX_NODES:
             raise ValueError(f"max_depth={self.max_depth} allows {nodes} feature nodes, more than "
                              f"the {MAX_NODES} that a search can keep; give max_nodes or a "
@@ -109,9 +111,11 @@ class BudgetPathMixin:
 
     def _limits(self, n_rows, *, any_depth=False):
         """Return the limits that a proof holds for, in words."""
-        nodes = self._nodes(n_rows)
+        nodes = self._nodes(n_rows, most=True)
         limits = "any depth" if any_depth else self._depth_in_words()
-        if nodes < min(2 ** self._depth_within(n_rows), n_rows) - 1:    # more leaves than rows: no
+        given = self.max_nodes is not None or self.max_leaf_nodes is not None
+        # more leaves than rows are of no use
+        if (given or not any_depth) and nodes < min(2 ** self._depth_within(n_rows), n_rows) - 1:
             limits += f" and {nodes} feature nodes"
         if self.min_samples_leaf > 1:
             limits += f", at least {self.min_samples_leaf} samples per leaf"

@@ -31,6 +31,9 @@ HOPELESS = 5            # times the time limit: a predicted search that gets no 
 # which has most of the limit, and before a hopeless one.
 LOOKS = {False: (0.2, 0.1), True: (0.5, 0.5)}
 HALF = 0.5              # of the time that is left for discrepancies that are asked for
+PRICED_DEPTHS = 5, S.ANY_DEPTH      # follow the small depths where a price limits the depth
+HALF_OF_THE_TIME = 3, 5, S.ANY_DEPTH
+DEEP_BYTES = 2 ** 28    # of the levels of a search without a limit on depth
 
 
 class Rows(NamedTuple):
@@ -63,12 +66,15 @@ def run_at_any_depth(kind, model, rows, clock, search):
     """Fit without a limit on depth; return the best tree and the report.
 
     The small depths come first: their trees are soon found, and proved optimal at any depth where
-    the splits of a deeper tree alone cost as much.
+    the splits of a deeper tree alone cost as much.  Where splits have a price, a search follows
+    whose subproblems have no depth: the price ends it.
     """
     fit, run, tree = None, None, None
-    for depth in (*SMALL_DEPTHS, None):
-        half = clock.remaining / 2 if depth == SMALL_DEPTHS[-2] else np.inf
-        until = clock if half == np.inf else Clock(half)
+    for depth in (*SMALL_DEPTHS, *PRICED_DEPTHS, None):
+        if depth in PRICED_DEPTHS and not run.price_limits_depth:
+            continue
+        limited = clock.time_limit is not None and depth in HALF_OF_THE_TIME
+        until = Clock(clock.remaining / 2) if limited else clock
         before = run
         if fit is None:
             run = kind(model, rows, until, search, depth=depth)
@@ -102,8 +108,8 @@ def run_at_any_depth(kind, model, rows, clock, search):
 class Run:
     """One fit: the rows, the start, the search, and the tree with its report.
 
-    With ``depth`` only trees of that depth are searched, and what is proved holds for all; ``fit``
-    is then that of the depths before.
+    With ``depth`` only trees of that depth are searched (``ANY_DEPTH``: those that the price of
+    splits allows), and what is proved holds for all; ``fit`` is then that of the depths before.
     """
 
     solver_type = Solver
@@ -114,13 +120,16 @@ class Run:
         self.hear = hear                             # is told of every tree
         self.model, self.rows, self.clock, self.options = model, rows, clock, search
         self.columns, self.y, self.sample_weight = rows.columns, rows.y, rows.weight
-        self.depth, self.nodes = model._depth_within(len(self.y)), model._nodes(len(self.y))
+        self.depth = model._depth_within(len(self.y))
+        self.nodes = model._nodes(len(self.y), most=depth is not None or fit is not None)
         # As deep as any tree fits the node budget.
         self.safe_depth, self.most_nodes = min(self.depth, int(np.log2(self.nodes + 1))), self.nodes
         self.cut_depth = min(self.depth, self.nodes, int(np.log2(CUT_WORK // (self.nodes + 1) + 1)))
         # A tree of so many splits is no deeper than is searched.
         whole = depth is None or depth >= min(self.depth, self.nodes)
-        if depth is not None:
+        if depth == S.ANY_DEPTH:
+            self.depth, self.nodes = depth, S.ANY_NODES
+        elif depth is not None:
             self.depth = min(depth, self.depth)
             self.nodes = min(self.nodes, 2 ** self.depth - 1)
         self.smallest = 0 if path else self.nodes
@@ -150,10 +159,29 @@ class Run:
     def solver_of(self, depth, nodes):
         """Return a solver for trees of some depth and number of feature nodes."""
         model = self.model
+        any_depth = depth == S.ANY_DEPTH
         return self.solver_type(
-            self.problem, depth, nodes, search=self.options, random_state=model.random_state,
+            self.problem, self.deepest if any_depth else depth, nodes, any_depth=any_depth,
+            search=self.options, random_state=model.random_state,
             split_penalty=np.divide(model.split_penalty, self.problem.unit),
             min_samples_leaf=model.min_samples_leaf, n_jobs=effective_n_jobs(model.n_jobs))
+
+    @property
+    def deepest(self):
+        """The depth of the deepest subproblem that splits with a price lead to."""
+        problem, penalty = self.problem, self.model.split_penalty / self.problem.unit
+        return min(len(problem.bits), len(problem.columns),
+                   S.PROBED_LEVELS + int(problem.scale / penalty)) + 2
+
+    @property
+    def price_limits_depth(self):
+        """Whether the price of a split keeps the trees without a limit on depth shallow enough."""
+        model, problem, options = self.model, self.problem, self.options
+        if np.ndim(model.split_penalty) or model.split_penalty <= 0 or options.minimise_nodes \
+                or (model.max_nodes, model.max_leaf_nodes) != (None, None) \
+                or options.discrepancy_search is not None or options.deepening:
+            return False
+        return self.deepest * 8.0 * len(problem.columns) ** 2 <= DEEP_BYTES
 
     def prepared(self):
         """Return the reduced problem."""
@@ -227,7 +255,7 @@ class Run:
         """
         pairs = int(self.solver.counters[S.DEPTH_TWO_PAIRS]) - self.pairs_before
         columns = int(self.solver.state[0, S.N_ACTIVE])
-        if self.predicted is None and pairs > 0 and columns > 0:
+        if self.predicted is None and pairs > 0 and columns > 0 and self.depth != S.ANY_DEPTH:
             expected = 1.5 * columns ** min(max(0.5, self.depth - 2.5), 50)
             self.predicted = (self.clock.elapsed - self.begun) * max(1.0, expected / pairs)
             self.record(f"predicted {self.predicted:.3g} s, within a factor of five")
@@ -289,7 +317,8 @@ class Run:
     @property
     def looks(self):
         """The looks for good trees that a search under a time limit takes turns with."""
-        if not self.takes_turns or np.ndim(self.model.split_penalty) \
+        if not self.takes_turns or self.depth == S.ANY_DEPTH \
+                or np.ndim(self.model.split_penalty) \
                 or self.options.discrepancy_search is not None or self.options.deepening \
                 or self.smallest < self.nodes or self.depth < 4 or self.horizon < self.depth:
             return ()

@@ -37,12 +37,14 @@ SECONDS_PER_PAIR = {2: (4e-12, 8e-9), 4: (8e-12, 1.6e-8), 8: (5e-10, 1.6e-8)}
 class Solver:
     """Search one data set for optimal trees; the cache stays for the next subproblem.
 
-    ``max_depth`` and ``max_nodes`` are of the largest tree that will be asked for.  Once a search
-    has taken a slice of time, ``n_jobs`` threads share the splits of the root.
+    ``max_depth`` and ``max_nodes`` are of the largest tree that will be asked for.  With
+    ``any_depth`` subproblems have ``ANY_DEPTH`` and ``ANY_NODES``, and no tree that is wanted is
+    deeper than ``max_depth``.  Once a search has taken a slice of time, ``n_jobs`` threads share
+    the splits of the root.
     """
 
-    def __init__(self, problem, max_depth, max_nodes, *, split_penalty=0.0, min_samples_leaf=1,
-                 search=None, n_jobs=1, random_state=None):
+    def __init__(self, problem, max_depth, max_nodes, *, any_depth=False, split_penalty=0.0,
+                 min_samples_leaf=1, search=None, n_jobs=1, random_state=None):
         search = DEFAULT if search is None else search
         cache, merge_columns = search.cache, search.merge_columns
         specialised = search.specialised_depth_two
@@ -68,12 +70,13 @@ class Solver:
         per_row, per_class = SECONDS_PER_PAIR[ELEMENT[problem.kernel]]
         self.longest_step = len(problem.columns) ** 2 * (
             per_row * len(problem.bits) + per_class * len(sizes))
-        shared = max_nodes < 2 ** max_depth - 1         # between the children of a split
+        shared = not any_depth and max_nodes < 2 ** max_depth - 1   # by the children of a split
         max_nodes = min(max_nodes, 2 ** max_depth - 1)
         entries = FIRST_CACHE_ENTRIES
         while entries > 8 and 8 * ENTRY * entries > self.memory_limit:
             entries //= 2
-        max_depth = max(1, min(max_depth, max_nodes))
+        if not any_depth:
+            max_depth = max(1, min(max_depth, max_nodes))
         # With a minimum leaf size a tree of one data set may be no tree of a similar one.
         similar = bool(search.similarity_bound) and min_samples_leaf == 1
         use_earlier = similar and search.similarity_bound != "siblings"
@@ -83,7 +86,8 @@ class Solver:
             keys_from_rows=cache == "dataset" or merge_columns, cache_entries=entries,
             count_pairs=specialised or bool(search.similarity_bound) or cache == "closure",
             # They are kept between the root and the trees that are solved without a search.
-            earlier_levels=max(0, max_depth - (3 if specialised else 2)) if use_earlier else 0)
+            earlier_levels=max(0, max_depth - (3 if specialised else 2))
+            if use_earlier and not any_depth else 0)
         self._allocate()
         self.control = np.zeros(S.N_CONTROL, np.int64)
         self.control[S.N_THREADS] = 1
@@ -145,13 +149,13 @@ class Solver:
 
     def _open(self, rows, depth, low, high, upper, lower):
         """Put a subproblem on the stack; ``rows`` are grouped by class."""
-        high = min(high, 2 ** depth - 1)
+        depth, high = limits_of(depth, high)
         low = min(low, high)
         self.levels.rows[0, :len(rows)] = rows
         self.levels.class_start[0] = rows.searchsorted(self.class_start)
         state, cost = self.state[0], self.cost[0]
         state[:] = 0
-        state[S.DEPTH], state[S.N_CANDIDATES] = min(depth, high), len(self.problem.columns)
+        state[S.DEPTH], state[S.N_CANDIDATES] = depth, len(self.problem.columns)
         state[S.LOW], state[S.HIGH], self.nodes = low, high, high
         self.choice[0, S.FEATURE] = S.UNKNOWN
         cost[S.UPPER], cost[S.LOWER] = upper, lower
@@ -381,10 +385,11 @@ class Solver:
             return float(cost[S.LOWER, nodes])
         best = min(float(cost[S.BEST, nodes]), float(levels.leaf[0]), float(cost[S.REFINED, nodes]))
         open_features = levels.order[0, state[S.POSITION]:n_active]
+        shared = nodes - S.root_takes(state[S.DEPTH])
         for a in range(state[S.CHILD_LOW], state[S.CHILD_HIGH] + 1):
-            if state[S.CHILD_LOW] <= nodes - 1 - a <= state[S.CHILD_HIGH]:
+            if state[S.CHILD_LOW] <= shared - a <= state[S.CHILD_HIGH]:
                 below = (levels.bound[0, 1, a, open_features]
-                         + levels.bound[0, 0, nodes - 1 - a, open_features])
+                         + levels.bound[0, 0, shared - a, open_features])
                 best = min(best, self.penalty + below.min(initial=np.inf))
         return max(best, float(cost[S.LOWER, nodes]))
 
@@ -453,7 +458,7 @@ class Solver:
         rows = np.arange(len(self.problem.bits), dtype=np.int32)
         solved_trees = {} if len(budgets) > 1 else None
         roots = [self.root(nodes) for nodes in budgets]      # building solves new subproblems
-        return [self._tree(rows, min(depth, max(nodes, 1)), root, clock or Clock(), solved_trees)
+        return [self._tree(rows, limits_of(depth, nodes)[0], root, clock or Clock(), solved_trees)
                 for root, nodes in zip(roots, budgets, strict=True)]
 
     def tree(self, depth):
@@ -466,7 +471,8 @@ class Solver:
             return self._leaf(rows)[1]
         column, *children = root
         zero, one = self.problem.parts(rows, column)
-        one, zero = (self._subtree(child_rows, depth - 1, *child, clock, solved_trees, level + 1)
+        one, zero = (self._subtree(child_rows, S.child_depth(depth, child[0]), *child, clock,
+                                   solved_trees, level + 1)
                      for child_rows, child in zip((one, zero), children, strict=True))
         return column, zero, one
 
@@ -493,7 +499,7 @@ class Solver:
                 if not self.solve(depth, budget, rows=rows, level=level, **limits):
                     return self.cart(rows, depth, budget, clock)
                 root = self.root()
-            tree = self._tree(rows, min(depth, budget), root, clock, solved_trees, level)
+            tree = self._tree(rows, depth, root, clock, solved_trees, level)
         if solved_trees is not None:
             solved_trees[name] = tree
         return tree
@@ -520,13 +526,13 @@ class Solver:
         column, budget_1 = root_of(entry[1])
         if column < 0:
             return None
-        depth = min(depth, budget)
-        budget_0 = min(budget, 2 ** depth - 1) - 1 - budget_1
+        depth, budget = limits_of(depth, budget)
+        budget_0 = budget - S.root_takes(depth) - budget_1
         key_1 = self._key(self.problem.parts(rows, column)[1])
         children = []
         for child_key, nodes in (key_1, budget_1), (key - key_1, budget_0):
             child_entry = (0.0, 1) if nodes == 0 else self._cached(
-                child_key, depth - 1, nodes, level + 1)
+                child_key, S.child_depth(depth, nodes), nodes, level + 1)
             if child_entry is None or not child_entry[1] & 1:
                 return None
             children.append((nodes, child_entry[0]))
@@ -677,11 +683,18 @@ class Solver:
         """Return value and details of a subproblem in the cache, or None."""
         if self.control[S.CACHE] != S.DATASET:
             return None
-        budget = min(budget, 2 ** depth - 1)
         table = self.space.table
-        value, word = find_problem(table, table.view(np.float64), key, min(depth, budget), budget,
+        value, word = find_problem(table, table.view(np.float64), key, *limits_of(depth, budget),
                                    level * int(self.control[S.BY_LEVEL]))
         return (float(value), int(word)) if word else None
+
+
+def limits_of(depth, nodes):
+    """Return the depth and the node budget that a tree can use of those that it has."""
+    if depth == S.ANY_DEPTH:
+        return depth, nodes
+    nodes = min(nodes, 2 ** depth - 1)
+    return min(depth, nodes), nodes
 
 
 def warm_up_search(kernel, search=None):

@@ -47,3 +47,74 @@ def test_what_no_memory_holds_leaves_the_best_tree_of_small_depths(options):
     assert model.report_.status in ("time_limit", "optimal")    # a deep CART may have no errors
     assert model.verify(X, y) == model.report_.objective < min(np.bincount(y))
     assert model.report_.lower_bound <= model.report_.objective
+
+
+def cheapest(rows, X, leaf, penalty, min_leaf, known):
+    """The least cost of a tree of any depth over some rows, by trying every split."""
+    if rows not in known:
+        known[rows] = leaf(sorted(rows))
+        for column in X.T:
+            one = frozenset(row for row in rows if column[row])
+            zero = rows - one
+            if min(len(one), len(zero)) >= min_leaf:
+                known[rows] = min(known[rows], penalty + sum(
+                    cheapest(side, X, leaf, penalty, min_leaf, known) for side in (zero, one)))
+    return known[rows]
+
+
+@pytest.mark.parametrize("seed", range(40 * SCALE))
+def test_a_price_alone_limits_the_depth(seed):
+    """Equal rows, weights, leaf sizes, threads, and every option of the search."""
+    random = np.random.default_rng([seed, 58])
+    n = int(random.integers(2, 15))
+    X = random.integers(0, 2, (n, int(random.integers(1, 7))))
+    y = random.integers(0, int(random.integers(1, 4)), n)
+    weight = (None, random.integers(1, 5, n), random.random(n) + 0.1)[seed % 3]
+    each = np.ones(n) if weight is None else weight
+    min_leaf, penalty = int(random.integers(1, 3)), float(random.choice([0.05, 0.2, 0.5, 1.0]))
+    search = MurTreeSearch(
+        cache=("dataset", "branch", None)[seed % 3], merge_rows=seed % 2 == 0,
+        similarity_bound=(True, False, "siblings")[seed // 3 % 3],
+        specialised_depth_two=seed % 5 > 0, incremental_counts=seed % 7 > 0,
+        child_order=("dynamic", "post-order", "gap")[seed // 9 % 3],
+        n_exact_children=seed % 4)
+    options = dict(binarizer=None, min_samples_leaf=min_leaf, split_penalty=penalty, search=search,
+                   n_jobs=1 + (seed % 6 == 5))
+
+    def errors(rows):
+        return each[rows].sum() - np.bincount(y[rows], each[rows]).max()
+
+    def squares(rows):
+        return each[rows] @ (y[rows] - np.average(y[rows], weights=each[rows])) ** 2
+
+    for kind, leaf in ((MurTreeClassifier, errors), (MurTreeRegressor, squares)):
+        if kind is MurTreeRegressor:
+            options["search"] = search.__class__(**{**search.get_params(), "merge_rows": True})
+        model = kind(None, **options).fit(X, y, weight)
+        expected = cheapest(frozenset(range(n)), X, leaf, penalty, min_leaf, {})
+        assert model.report_.status == "optimal"
+        assert model.report_.objective == pytest.approx(expected)
+        assert model.verify(X, y, weight) == pytest.approx(expected)
+        assert "any depth" in model.report_.proof
+
+
+def test_a_tree_deeper_than_any_full_one_is_found_and_proved():
+    """A chain of twenty splits: no depth of the stages before holds it."""
+    X = np.tril(np.ones((21, 20), int), -1)[:, ::-1]
+    y = np.arange(21) % 2
+    weight = 3.0 ** np.minimum(np.arange(21), 12)
+    model = MurTreeClassifier(None, binarizer=None, split_penalty=0.5).fit(X, y, weight)
+    assert (model.report_.status, model.report_.objective) == ("optimal", 10.0)
+    assert model.get_n_leaves() == 21
+
+
+def test_more_rows_than_a_search_keeps_nodes():
+    random = np.random.default_rng(1)
+    X = random.integers(0, 2, (6000, 8))
+    y = (X[:, 0] ^ X[:, 1] ^ (random.random(6000) < 0.1)).astype(int)
+    model = MurTreeClassifier(None, split_penalty=20.0).fit(X, y)
+    deep = MurTreeClassifier(8, split_penalty=20.0).fit(X, y)
+    assert model.report_.objective == deep.report_.objective
+    assert model.report_.proof.endswith("8 predicates at any depth, split penalty 20")
+    limited = MurTreeClassifier(None, time_limit=0.5).fit(X, y)      # no price ends the search
+    assert limited.report_.lower_bound <= limited.report_.objective == limited.verify(X, y)
