@@ -44,8 +44,9 @@ class MurTreeRegressor(CertifiedColumns, BudgetPathMixin, BinarisingMixin, TreeR
     Parameters
     ----------
     max_depth : int or None, default=3
-        Maximum depth of the tree.  None for no limit.  Each further level multiplies the time by
-        about the number of 0/1 columns.
+        Maximum depth of the tree.  Each further level multiplies the time by about the number of
+        0/1 columns.  None for no limit: a ``split_penalty`` then ends the search, with a proof for
+        any depth; without one give a ``time_limit``.
     max_nodes : int, optional
         Maximum number of feature nodes; None for no limit.
     max_leaf_nodes : int, optional
