@@ -21,7 +21,9 @@ PAGE = ROOT / "lab.md"      # at the root, so that the file browser starts there
 def start_page() -> str:
     """Return links to the landing page and to all other pages, in reading order."""
     return ("# Optimal decision trees\n\n[The landing page](intro.ipynb) has the evidence, a "
-            f"rule for the choice of a method, and three ways in.\n\n## Contents\n\n{contents()}")
+            "rule for the choice of a method, and three ways in.\n\nA yellow sign with a name in "
+            "the text stands for a paper, a figure or a section of another page. JupyterLab cannot "
+            f"follow it; in the built book it is a link.\n\n## Contents\n\n{contents()}")
 
 
 def contents() -> str:
