@@ -11,10 +11,12 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Hangs
 from importlib import import_module, metadata
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,6 +39,16 @@ TRIAL = {"X": [[0, 1], [1, 0], [0, 0], [1, 1]] * 5, "y": [0, 1, 0, 1] * 5, "dept
          "weight": None, "leaf": 1, "nodes": None, "limit": 60.0}
 ALL = {"weights", "split price", "leaf size", "node limit", "text labels", "time limit"}
 LARGE = 125     # every so many cases, one is too large for most packages, with a second to do it
+
+
+class Package(NamedTuple):
+    """A package: where it is, which cases it claims to solve (see KINDS), and how it is asked."""
+
+    distribution: str
+    module: str
+    forms: set
+    claims: set
+    fit: Callable
 
 
 def kinds():
@@ -84,12 +96,12 @@ def draw(number):
 
 def asked(package, case):
     """Return a case as a package is asked it, or None where it does not claim to solve it."""
-    forms, extras = PACKAGES[package][2:]
-    if case["form"] not in forms or case["kind"] in ALL - extras or (
-            "needs a price" in extras and case["kind"] != "split price"):
+    claims = PACKAGES[package].claims
+    if case["form"] not in PACKAGES[package].forms or case["kind"] in ALL - claims or (
+            "needs a price" in claims and case["kind"] != "split price"):
         return None
     # over 0/1 columns no tree needs a column twice on a path
-    return case | {"depth": len(case["X"][0])} if "no depth" in extras else case
+    return case | {"depth": len(case["X"][0])} if "no depth" in claims else case
 
 
 def _frame(X):
@@ -143,61 +155,53 @@ def _cart(m, case, X, y):
             X, y, case["weight"])
 
 
-def _own(name, **settings):
+def _ours(forms, claims, name, **settings):
     def fit(m, case, X, y):
         own = {"max_nodes": case["nodes"], "min_samples_leaf": case["leaf"],
                "split_penalty": case["price"]} if name != "ColumnGenerationClassifier" else {}
         model = getattr(m, name)(max_depth=case["depth"], time_limit=case["limit"], **own,
                                  **settings)
         return model.fit(X, y, case["weight"])
-    return fit
+    return Package("optimal-decision-trees", "odtlib", forms, claims, fit)
 
 
-# Name -> distribution, module, forms, and what it also claims (see KINDS); its fit is in FITS.
 PACKAGES = {
-    "STreeD": ("pystreed", "pystreed", {COLUMNS, SQUARES}, {"split price", "leaf size",
-                                                            "node limit", "time limit"}),
-    "ConTree": ("pycontree", "pycontree", {VALUES}, {"time limit"}),
-    "pytrees DL8.5": ("pytrees-rs", "pytrees", {COLUMNS}, {"leaf size", "time limit"}),
-    "pytrees ConTree": ("pytrees-rs", "pytrees", {VALUES}, {"leaf size", "time limit"}),
-    "DL8.5": ("pydl8.5", "pydl85", {COLUMNS}, {"leaf size", "time limit"}),
-    "GOSDT": ("gosdt", "gosdt", {COLUMNS}, {"needs a price", "split price"}),
-    "TreeFARMS": ("treefarms", "treefarms", {COLUMNS}, {"needs a price", "split price"}),
-    "ArborEnum": ("arborenum", "arborenum", {COLUMNS, VALUES}, set()),
-    "odtlearn": ("odtlearn", "odtlearn.flow_oct", {COLUMNS}, {"time limit"}),
-    "FastSmallTree": ("imodels", "imodels", {COLUMNS},
-                      {"needs a price", "split price", "no depth"}),
-    "CART (greedy)": ("scikit-learn", "sklearn.tree", {COLUMNS, VALUES, SQUARES, LINES},
-                      {"weights", "leaf size", "text labels"}),
-    "our MurTree": ("optimal-decision-trees", "odtlib", {COLUMNS}, ALL),
-    "our MurTree, default": ("optimal-decision-trees", "odtlib", {VALUES}, ALL - {"time limit"}),
-    "our Continuous": ("optimal-decision-trees", "odtlib", {VALUES}, ALL),
-    "our MurTree regressor": ("optimal-decision-trees", "odtlib", {SQUARES}, set()),
-    "our Continuous regressor": ("optimal-decision-trees", "odtlib", {LINES}, set()),
-    "our constrained regressor": ("optimal-decision-trees", "odtlib", {SQUARES, LINES},
-                                  {"leaf size", "node limit", "split price", "time limit"}),
-    "our column generation": ("optimal-decision-trees", "odtlib", {VALUES}, {"time limit"}),
-}
-FITS = {
-    "STreeD": _streed,
-    "ConTree": lambda m, case, X, y: m.ConTree(case["depth"], time_limit=case["limit"]).fit(X, y),
-    "pytrees DL8.5": lambda m, case, X, y: m.DL85Classifier(
-        max_depth=case["depth"], min_sup=case["leaf"], max_time=case["limit"]).fit(X, y),
-    "pytrees ConTree": lambda m, case, X, y: m.ConTreeClassifier(
-        max_depth=case["depth"], min_sup=case["leaf"], max_time=case["limit"]).fit(X, y),
-    "DL8.5": lambda m, case, X, y: m.DL85Classifier(
-        max_depth=case["depth"], min_sup=case["leaf"], time_limit=int(case["limit"])).fit(X, y),
-    "FastSmallTree": lambda m, case, X, y: m.FastSmallTreeClassifier(
-        case["price"] / len(y), time_limit=case["limit"]).fit(_frame(X), y),
-    "GOSDT": _gosdt, "TreeFARMS": _treefarms, "ArborEnum": _arborenum, "odtlearn": _odtlearn,
-    "CART (greedy)": _cart,
-    "our MurTree": _own("MurTreeClassifier", binarizer=None),
-    "our MurTree, default": _own("MurTreeClassifier"),
-    "our Continuous": _own("ContinuousTreeClassifier"),
-    "our MurTree regressor": _own("MurTreeRegressor", binarizer=None),
-    "our Continuous regressor": _own("ContinuousTreeRegressor"),
-    "our constrained regressor": _own("OptimalConstrainedTreeRegressor"),
-    "our column generation": _own("ColumnGenerationClassifier"),
+    "STreeD": Package("pystreed", "pystreed", {COLUMNS, SQUARES},
+                      {"split price", "leaf size", "node limit", "time limit"}, _streed),
+    "ConTree": Package(
+        "pycontree", "pycontree", {VALUES}, {"time limit"},
+        lambda m, case, X, y: m.ConTree(case["depth"], time_limit=case["limit"]).fit(X, y)),
+    "pytrees DL8.5": Package(
+        "pytrees-rs", "pytrees", {COLUMNS}, {"leaf size", "time limit"},
+        lambda m, case, X, y: m.DL85Classifier(
+            max_depth=case["depth"], min_sup=case["leaf"], max_time=case["limit"]).fit(X, y)),
+    "pytrees ConTree": Package(
+        "pytrees-rs", "pytrees", {VALUES}, {"leaf size", "time limit"},
+        lambda m, case, X, y: m.ConTreeClassifier(
+            max_depth=case["depth"], min_sup=case["leaf"], max_time=case["limit"]).fit(X, y)),
+    "DL8.5": Package(
+        "pydl8.5", "pydl85", {COLUMNS}, {"leaf size", "time limit"},
+        lambda m, case, X, y: m.DL85Classifier(
+            max_depth=case["depth"], min_sup=case["leaf"],
+            time_limit=int(case["limit"])).fit(X, y)),
+    "GOSDT": Package("gosdt", "gosdt", {COLUMNS}, {"needs a price", "split price"}, _gosdt),
+    "TreeFARMS": Package("treefarms", "treefarms", {COLUMNS}, {"needs a price", "split price"},
+                         _treefarms),
+    "ArborEnum": Package("arborenum", "arborenum", {COLUMNS, VALUES}, set(), _arborenum),
+    "odtlearn": Package("odtlearn", "odtlearn.flow_oct", {COLUMNS}, {"time limit"}, _odtlearn),
+    "FastSmallTree": Package(
+        "imodels", "imodels", {COLUMNS}, {"needs a price", "split price", "no depth"},
+        lambda m, case, X, y: m.FastSmallTreeClassifier(
+            case["price"] / len(y), time_limit=case["limit"]).fit(_frame(X), y)),
+    "CART (greedy)": Package("scikit-learn", "sklearn.tree", {COLUMNS, VALUES, SQUARES, LINES},
+                             {"weights", "leaf size", "text labels"}, _cart),
+    "our MurTree": _ours({COLUMNS}, ALL, "MurTreeClassifier", binarizer=None),
+    "our MurTree, default": _ours({VALUES}, ALL - {"time limit"}, "MurTreeClassifier"),
+    "our Continuous": _ours({VALUES}, ALL, "ContinuousTreeClassifier"),
+    "our MurTree regressor": _ours({SQUARES}, set(), "MurTreeRegressor", binarizer=None),
+    "our Continuous regressor": _ours({LINES}, set(), "ContinuousTreeRegressor"),
+    "our constrained regressor": _ours({SQUARES, LINES}, ALL, "OptimalConstrainedTreeRegressor"),
+    "our column generation": _ours({VALUES}, {"time limit"}, "ColumnGenerationClassifier"),
 }
 
 
@@ -336,14 +340,14 @@ def main(package):
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
-    distribution, module, *_ = PACKAGES[package]
+    asked_of = PACKAGES[package]
     try:
-        module = import_module(module)
+        module = import_module(asked_of.module)
         version = (module.__version__ if package.startswith("our ")
-                   else metadata.version(distribution))
-        trial = TRIAL | {"price": 0.5 * ("needs a price" in PACKAGES[package][3]),
-                         "form": min(PACKAGES[package][2])}
-        FITS[package](module, trial, np.array(trial["X"]), np.array(trial["y"]))
+                   else metadata.version(asked_of.distribution))
+        trial = TRIAL | {"price": 0.5 * ("needs a price" in asked_of.claims),
+                         "form": min(asked_of.forms)}
+        asked_of.fit(module, trial, np.array(trial["X"]), np.array(trial["y"]))
     except Exception as error:      # not installed, or not able to fit at all
         return say({"missing": f"{type(error).__name__}: {error}"[:300]})
     say({"version": version})
@@ -352,7 +356,7 @@ def main(package):
         X, y = np.array(case["X"]), np.array(case["y"])
         begun, cpu = time.perf_counter(), time.process_time()
         try:
-            model = FITS[package](module, case, X, y)
+            model = asked_of.fit(module, case, X, y)
             seconds, cpu = time.perf_counter() - begun, time.process_time() - cpu
             given = given_tree(model, X.astype(float), X)
             say({"root": None if given.root is None else _nested(given.root), "seconds": seconds,

@@ -4,9 +4,12 @@ import json
 import sys
 import textwrap
 
+import numpy as np
 import pytest
+from certificates.test_certificates import least_cost
 
-from odtbook.packages import PACKAGES, Worker, asked, draw, judge, kinds, shortened
+from odtbook.packages import LARGE, PACKAGES, Worker, asked, draw, judge, kinds, shortened
+from odtbook.referee import referee
 
 STUB = """
     import json, os, sys, time
@@ -73,6 +76,30 @@ def test_cases_are_the_same_for_a_number_small_and_of_every_kind():
     assert all(len(case["y"]) <= 20 for case in drawn)
     for package in PACKAGES:
         assert any(asked(package, case) for case in drawn)
+
+
+@pytest.mark.parametrize("number", range(len(kinds())))
+def test_what_beats_a_tree_is_the_best_of_all_trees(number):
+    case = draw(number)
+    X, y, squares = np.array(case["X"], float), np.array(case["y"]), "squares" in case["form"]
+    limits = {"max_depth": case["depth"], "min_samples_leaf": case["leaf"],
+              "split_penalty": case["price"]}
+    limits |= {} if case["nodes"] is None else {"max_nodes": case["nodes"]}
+    weight = None if case["weight"] is None else np.array(case["weight"], float)
+    best, scale = least_cost(case["form"], X, y, weight, **limits)
+    verdict = referee({"label": case["y"][0]}, X, y, sample_weight=weight,
+                      objective=("errors", "squared_error")[squares], **limits)
+    found = verdict.better_objective if verdict.status == "beaten" else verdict.objective
+    assert verdict.status in ("beaten", "optimal")
+    assert found == pytest.approx(best, rel=1e-9, abs=1e-7 * scale if squares else 1e-9)
+
+
+def test_every_so_many_cases_one_is_large():
+    for number, form in ((LARGE - 1, "columns"), (2 * LARGE - 1, "thresholds")):
+        case = draw(number)
+        assert (case["kind"], case["form"], case["limit"]) == ("time limit", form, 1.0)
+        assert asked("STreeD", case) is None or form == "columns"
+        assert asked("ArborEnum", case) is None
 
 
 def test_a_case_is_reduced_while_it_fails():
