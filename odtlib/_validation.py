@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator, is_regressor
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 SMALLEST, LARGEST = 1e-100, 1e100   # of weights and targets: their squares are still numbers
 INSIDE = {"odtlib", "sklearn", "joblib"}
@@ -339,6 +339,22 @@ def _is_missing(value):
     """Return whether a value is None, NaN, NaT or pandas' NA."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or (
         isinstance(value, float) and value != value)
+
+
+def groups_of_rows(protected):
+    """Return the group of each row; refuse missing ones, and groups that cannot be told apart."""
+    values = column_or_1d(protected)
+    missing = np.frompyfunc(_is_missing, 1, 1)(values).astype(bool) if values.dtype.kind == "O" \
+        else values != values
+    if missing.any():
+        raise ValueError(f"row {np.argmax(missing)} of protected holds a missing value; give every "
+                         "row a group.")
+    try:
+        np.unique(values)
+    except TypeError:
+        raise ValueError("protected holds values of several types; give all groups as text, or all "
+                         "as numbers.") from None
+    return values
 
 
 def fault_of_rows(X, missing):

@@ -30,6 +30,7 @@ from odtlib._validation import (
     checked_weight,
     class_weights,
     encoded,
+    groups_of_rows,
     numeric_targets,
     pandas_frame,
     plain_copy,
@@ -164,7 +165,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         """
         by_row = {}
         if protected is not None:
-            by_row["protected"] = column_or_1d(protected)
+            by_row["protected"] = groups_of_rows(protected)
         if costs is not None:
             by_row["costs"] = check_array(costs, dtype=np.float64, input_name="costs")
         X, targets, weight, used = self._training_arrays(X, y, sample_weight)

@@ -404,9 +404,9 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
         KeyboardInterrupt
             If Ctrl-C did; as above.
         """
-        if not 0 <= tolerance < np.inf:
-            raise ValueError(f"tolerance is {tolerance}; give a number of at least 0, in the unit "
-                             "of report_.objective.")
+        if not (isinstance(tolerance, Real) and 0 <= tolerance < np.inf):
+            raise ValueError(f"tolerance is {tolerance!r}; give a number of at least 0, in the "
+                             "unit of report_.objective.")
         good = self._good_trees(X, y, sample_weight, "good_trees", tolerance)
         if good is None:
             if self.report_.status == "interrupted":

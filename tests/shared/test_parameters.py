@@ -5,6 +5,7 @@ from fractions import Fraction
 from numbers import Integral, Real
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.utils._param_validation import Interval
 
@@ -230,6 +231,21 @@ def test_numbers_by_class_of_several_targets_and_of_limits():
     with pytest.raises(ValueError, match="feature_costs is empty"):
         ColumnGenerationClassifier(2, limits=TreeLimits(
             max_feature_cost=1, feature_costs=[])).fit(X, y)
+
+
+@pytest.mark.parametrize("odd", [np.nan, None, "x", pd.NA])
+def test_groups_tolerances_and_totals_are_refused_in_one_sentence(odd):
+    X, y = rows("CARTClassifier")
+    groups = np.array([0, 1] * len(y), object)[:len(y)]
+    groups[3] = odd
+    for model in (MurTreeClassifier(1, max_disparity=0.1),
+                  ColumnGenerationClassifier(1, limits=TreeLimits(max_disparity=0.1))):
+        with pytest.raises(ValueError, match="of protected holds a missing|protected holds values"):
+            model.fit(X, y, protected=groups)
+    with pytest.raises(ValueError, match="^tolerance is .*; give a number of at least 0"):
+        MurTreeClassifier(1).good_trees(X, y, tolerance=odd)
+    with pytest.raises(ValueError, match="^total must be a number >= 0"):
+        sets.Simplex(odd)
 
 
 @pytest.mark.parametrize("kind", PUBLIC)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from math import comb
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -150,7 +151,7 @@ class Simplex(FeasibleSet):
     """
 
     def __init__(self, total: float = 1.0, n_targets: int | None = None) -> None:
-        if not (np.isfinite(total) and total >= 0):
+        if not (isinstance(total, Real) and np.isfinite(total) and total >= 0):
             raise ValueError(f"total must be a number >= 0, got {total!r}; nonnegative targets "
                              "have no other sum.")
         self.total, self.n_targets = float(total), n_targets
