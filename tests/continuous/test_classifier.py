@@ -413,12 +413,13 @@ def test_start_does_not_change_the_optimum(start):
 
 
 def test_a_start_waits_until_it_is_cheap_or_the_limit_is_near():
-    clock = SimpleNamespace(elapsed=1.0, remaining=np.inf)
-    shared = solver._Shared(SimpleNamespace(best=0, candidates=None), clock, None, 2.0, None)
-    for elapsed, remaining, due in ((20.9, np.inf, False), (21.1, np.inf, True),
-                                    (5.0, 4.1, False), (5.0, 3.9, True)):
-        clock.elapsed, clock.remaining = elapsed, remaining
-        assert shared.start_is_due() == due
+    clock = SimpleNamespace(remaining=np.inf)
+    search = SimpleNamespace(best=0, candidates=None, arrays={"order": np.zeros((1, 300, 100))})
+    shared = solver._Shared(search, clock, None, 2.0, None)
+    for millions, remaining, due in ((59.9, np.inf, False), (60.0, np.inf, True),
+                                     (30.0, 4.1, False), (30.0, 3.9, True), (19.0, 3.9, False)):
+        clock.remaining = remaining
+        assert shared.start_is_due(1e6 * millions) == due
 
 
 def test_start_from_the_optimum_keeps_it():
