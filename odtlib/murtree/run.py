@@ -169,9 +169,10 @@ class Run:
     @property
     def deepest(self):
         """The depth of the deepest subproblem that splits with a price lead to."""
-        problem, penalty = self.problem, self.model.split_penalty / self.problem.unit
-        return min(len(problem.bits), len(problem.columns),
-                   S.PROBED_LEVELS + int(problem.scale / penalty)) + 2
+        problem = self.problem
+        with np.errstate(over="ignore"):                # a tiny price limits nothing
+            splits = np.divide(problem.scale * problem.unit, self.model.split_penalty)
+        return int(min(len(problem.bits), len(problem.columns), S.PROBED_LEVELS + splits)) + 2
 
     @property
     def price_limits_depth(self):

@@ -108,6 +108,15 @@ def test_a_tree_deeper_than_any_full_one_is_found_and_proved():
     assert model.get_n_leaves() == 21
 
 
+@pytest.mark.parametrize("kind", [MurTreeClassifier, MurTreeRegressor])
+@pytest.mark.parametrize("penalty", [5e-324, 1e-300, 1e-9])
+def test_a_tiny_price_limits_nothing(kind, penalty):
+    X, y = noisy(3)
+    tiny, free = (kind(None, split_penalty=price).fit(X, y).report_ for price in (penalty, 0.0))
+    assert tiny.status == "optimal"
+    assert tiny.objective == pytest.approx(free.objective)
+
+
 def test_more_rows_than_a_search_keeps_nodes():
     random = np.random.default_rng(1)
     X = random.integers(0, 2, (6000, 8))
