@@ -241,15 +241,16 @@ class Trial:
             shutil.rmtree(self.changed / name)
             shutil.copytree(self.genuine / name, self.changed / name)
         change = mutant.apply(self.changed)
-        package = f"tests/{package_of(mutant.file)}"
+        # a certificate speaks about every solver
+        folders = sorted({f"tests/{package_of(mutant.file)}", "tests/certificates"})
         while True:
-            targets = [package, *(f"--deselect={test}" for test, sound in self.sound.items()
+            targets = [*folders, *(f"--deselect={test}" for test, sound in self.sound.items()
                                   if not sound)]
             result, test = run_tests(self.changed, targets, self.seconds, self.cpu_limit)
             if result != "failed":
                 return {"passed": "survived"}.get(result, result), test, change
             if test not in self.sound:
-                where = [package, "--collect-only"] if "::" not in test else [test]
+                where = [*folders, "--collect-only"] if "::" not in test else [test]
                 self.sound[test] = run_tests(self.genuine, where, {}, self.cpu_limit)[0] == "passed"
             if self.sound[test]:
                 return "killed", test, change
