@@ -169,16 +169,15 @@ def root_takes(depth):
     return -ANY_NODES if depth == ANY_DEPTH else 1
 
 
-_child_depth, _root_takes = njit(**INNER)(child_depth), njit(**INNER)(root_takes)
-
-
-@njit(**INNER)
-def key_budgets(depth, budget):
-    """Return ``depth`` and ``budget`` (int) as the cache knows them: no more than can be used."""
+def limits_of(depth, budget):
+    """Return what a tree can use of ``depth`` and node ``budget`` (int); the cache knows it so."""
     if depth == ANY_DEPTH:
         return depth, budget
     budget = min(budget, (1 << min(depth, MAX_FULL_DEPTH)) - 1)
     return min(depth, budget), budget
+
+
+_child_depth, _root_takes, _limits_of = map(njit(**INNER), (child_depth, root_takes, limits_of))
 
 
 @njit(**INNER)
@@ -337,7 +336,7 @@ def look_up(table, values, low, high, depth, budget, level, counters):
     their tree may have.  ``table``, ``values``, ``level`` and ``counters`` are those of the
     module's docstring.
     """
-    depth, budget = key_budgets(depth, budget)
+    depth, budget = _limits_of(depth, budget)
     key_low, key_high = problem_key(low, high, depth, budget, level)
     value, word = find(table, values, key_low, key_high)
     if word != np.uint64(0):
@@ -378,7 +377,7 @@ def remember(table, values, low, high, depth, budget, level, value, exact, featu
     node budget of its child 1, and ``size`` (int) that of the tree.  ``table``, ``values`` and
     ``level`` are those of the module's docstring.
     """
-    depth, budget = key_budgets(depth, budget)
+    depth, budget = _limits_of(depth, budget)
     key_low, key_high = problem_key(low, high, depth, budget, level)
     return store_entry(table, values, key_low, key_high, value,
                        pack_details(exact, depth, feature, budget_1, size))

@@ -149,7 +149,7 @@ class Solver:
 
     def _open(self, rows, depth, low, high, upper, lower):
         """Put a subproblem on the stack; ``rows`` are grouped by class."""
-        depth, high = limits_of(depth, high)
+        depth, high = S.limits_of(depth, high)
         low = min(low, high)
         self.levels.rows[0, :len(rows)] = rows
         self.levels.class_start[0] = rows.searchsorted(self.class_start)
@@ -458,7 +458,7 @@ class Solver:
         rows = np.arange(len(self.problem.bits), dtype=np.int32)
         solved_trees = {} if len(budgets) > 1 else None
         roots = [self.root(nodes) for nodes in budgets]      # building solves new subproblems
-        return [self._tree(rows, limits_of(depth, nodes)[0], root, clock or Clock(), solved_trees)
+        return [self._tree(rows, S.limits_of(depth, nodes)[0], root, clock or Clock(), solved_trees)
                 for root, nodes in zip(roots, budgets, strict=True)]
 
     def tree(self, depth):
@@ -526,7 +526,7 @@ class Solver:
         column, budget_1 = root_of(entry[1])
         if column < 0:
             return None
-        depth, budget = limits_of(depth, budget)
+        depth, budget = S.limits_of(depth, budget)
         budget_0 = budget - S.root_takes(depth) - budget_1
         key_1 = self._key(self.problem.parts(rows, column)[1])
         children = []
@@ -684,17 +684,9 @@ class Solver:
         if self.control[S.CACHE] != S.DATASET:
             return None
         table = self.space.table
-        value, word = find_problem(table, table.view(np.float64), key, *limits_of(depth, budget),
+        value, word = find_problem(table, table.view(np.float64), key, *S.limits_of(depth, budget),
                                    level * int(self.control[S.BY_LEVEL]))
         return (float(value), int(word)) if word else None
-
-
-def limits_of(depth, nodes):
-    """Return the depth and the node budget that a tree can use of those that it has."""
-    if depth == S.ANY_DEPTH:
-        return depth, nodes
-    nodes = min(nodes, 2 ** depth - 1)
-    return min(depth, nodes), nodes
 
 
 def warm_up_search(kernel, search=None):
