@@ -40,12 +40,15 @@ class Pace:
     def __init__(self, first=None):
         self.work = FIRST_SLICE if first is None else first
 
-    def slice(self, step, early=bool):
-        """Return ``step(units of work)``; ``early`` tells from it whether less work was done."""
+    def slice(self, step, early=bool, most=MOST_WORK):
+        """Return ``step(units of work)``, ``most`` at the most.
+
+        ``early`` tells from the answer whether less work was done.
+        """
         begin = time.perf_counter()
-        answer = step(int(self.work))
+        answer = step(int(min(self.work, most)))
         taken = max(time.perf_counter() - begin, 1e-6)
-        if not early(answer):
+        if self.work <= most and not early(answer):
             self.work *= min(4.0, 0.5 * LONGEST_SLICE / taken)
             self.work = min(max(1.0, self.work), MOST_WORK)
         return answer

@@ -372,12 +372,10 @@ class _Shared:
         """Search, and take root features off the queue, until it is empty or a limit is reached."""
         pace = Pace()
         while not self.stop.is_set():
-            done = int(search.state[k.WORK])
-            ahead = self.start_work - done if self.start is not None else 0
-            most = ahead if ahead > 0 else int(MOST_WORK)      # a slice ends where the start is due
-            outcome = pace.slice(
-                lambda work, most=most: search.advance(min(work, most)),
-                lambda outcome, most=most: outcome != k.RUNNING or pace.work > most)
+            ahead = self.start_work - int(search.state[k.WORK])
+            most = ahead if self.start is not None and ahead > 0 else MOST_WORK
+            # a slice ends where the start is due
+            outcome = pace.slice(search.advance, lambda outcome: outcome != k.RUNNING, most)
             with self.lock:
                 if search.best < self.best:
                     self.best, self.tree = search.best, search.arrays["trees"][0].copy()
