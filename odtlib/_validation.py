@@ -324,10 +324,8 @@ def check_targets_given(y, numeric=False):
                                  "give one label or number.")
     if hasattr(y, "isna"):
         bad = np.asarray(y.isna()).reshape(values.shape)
-    elif values.dtype.kind == "O":
-        bad = np.frompyfunc(_is_missing, 1, 1)(values).astype(bool)
     else:
-        bad = values != values          # NaN and NaT
+        bad = _missing(values)
     if bad.any():
         row, column = np.argwhere(bad)[0]
         value = values[row, column]
@@ -341,11 +339,17 @@ def _is_missing(value):
         isinstance(value, float) and value != value)
 
 
+def _missing(values):
+    """Return which values of an array are missing."""
+    if values.dtype.kind == "O":
+        return np.frompyfunc(_is_missing, 1, 1)(values).astype(bool)
+    return values != values             # NaN and NaT
+
+
 def groups_of_rows(protected):
     """Return the group of each row; refuse missing ones, and groups that cannot be told apart."""
     values = column_or_1d(protected)
-    missing = np.frompyfunc(_is_missing, 1, 1)(values).astype(bool) if values.dtype.kind == "O" \
-        else values != values
+    missing = _missing(values)
     if missing.any():
         raise ValueError(f"row {np.argmax(missing)} of protected holds a missing value; give every "
                          "row a group.")
