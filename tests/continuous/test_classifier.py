@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from continuous.reference import instance, optimum
+from estimators import on_a_slow_computer
 from interrupt import ctrl_c
 from sklearn.base import clone
 
@@ -563,6 +564,16 @@ def test_a_cut_depth_two_solve_is_used(monkeypatch):
     assert cost.of(tree.predict_codes(X) != y, tree) == run.cost < min(np.bincount(y))
 
 
+def test_slices_do_not_change_the_search(monkeypatch):
+    random = np.random.default_rng(900)
+    X, y = random.normal(size=(60, 4)).round(1), random.integers(0, 3, 60)
+    whole = ContinuousTreeClassifier(4, start=None).fit(X, y)
+    in_small_slices(monkeypatch)
+    cut = ContinuousTreeClassifier(4, start=None).fit(X, y)
+    assert cut.tree_ == whole.tree_
+    assert cut.report_.counters == whole.report_.counters
+
+
 @pytest.mark.parametrize("start", [None, "cart"])
 def test_neither_slices_nor_a_slow_computer_change_the_search(monkeypatch, start):
     """Also where a gap makes the tree depend on when that of CART is known."""
@@ -578,10 +589,7 @@ def test_neither_slices_nor_a_slow_computer_change_the_search(monkeypatch, start
         for slow in (False, True):
             with monkeypatch.context() as patch:
                 if slow:
-                    in_small_slices(patch)
-                    elapsed = module.Clock.elapsed.fget
-                    patch.setattr(module.Clock, "elapsed",
-                                  property(lambda clock, of=elapsed: 1e4 * of(clock)))
+                    on_a_slow_computer(patch)
                 model = ContinuousTreeClassifier(
                     3, max_gap=0.1, start=start, random_state=0).fit(X, y)
             reports.append(model.report_)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from naive import class_leaves, least_costs, sides, square_leaves
 from scale import SCALE
 
 from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch
@@ -49,19 +50,6 @@ def test_what_no_memory_holds_leaves_the_best_tree_of_small_depths(options):
     assert model.report_.lower_bound <= model.report_.objective
 
 
-def cheapest(rows, X, leaf, penalty, min_leaf, known):
-    """The least cost of a tree of any depth over some rows, by trying every split."""
-    if rows not in known:
-        known[rows] = leaf(sorted(rows))
-        for column in X.T:
-            one = frozenset(row for row in rows if column[row])
-            zero = rows - one
-            if min(len(one), len(zero)) >= min_leaf:
-                known[rows] = min(known[rows], penalty + sum(
-                    cheapest(side, X, leaf, penalty, min_leaf, known) for side in (zero, one)))
-    return known[rows]
-
-
 @pytest.mark.parametrize("seed", range(40 * SCALE))
 def test_a_price_alone_limits_the_depth(seed):
     """Equal rows, weights, leaf sizes, threads, and every option of the search."""
@@ -81,17 +69,13 @@ def test_a_price_alone_limits_the_depth(seed):
     options = dict(binarizer=None, min_samples_leaf=min_leaf, split_penalty=penalty, search=search,
                    n_jobs=1 + (seed % 6 == 5))
 
-    def errors(rows):
-        return each[rows].sum() - np.bincount(y[rows], each[rows]).max()
-
-    def squares(rows):
-        return each[rows] @ (y[rows] - np.average(y[rows], weights=each[rows])) ** 2
-
-    for kind, leaf in ((MurTreeClassifier, errors), (MurTreeRegressor, squares)):
+    for kind, leaf in ((MurTreeClassifier, class_leaves), (MurTreeRegressor, square_leaves)):
         if kind is MurTreeRegressor:
             options["search"] = search.__class__(**{**search.get_params(), "merge_rows": True})
         model = kind(None, **options).fit(X, y, weight)
-        expected = cheapest(frozenset(range(n)), X, leaf, penalty, min_leaf, {})
+        depth = X.shape[1]                       # no path tests a column twice
+        expected, = least_costs(leaf(y, each), sides(X), n, depth, [2**depth - 1], min_leaf,
+                                penalty)
         assert model.report_.status == "optimal"
         assert model.report_.objective == pytest.approx(expected)
         assert model.verify(X, y, weight) == pytest.approx(expected)

@@ -8,6 +8,7 @@ import types
 import numpy as np
 import pandas as pd
 import pytest
+from estimators import on_a_slow_computer
 from matplotlib import pyplot as plt
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text, plot_tree
@@ -108,11 +109,7 @@ def test_a_fitted_estimator_holds_no_cycle_and_survives_pickle(name, options):
 def test_without_a_limit_no_fit_depends_on_the_speed_of_the_computer(name, options, monkeypatch):
     seed = {"random_state": 0} if "random_state" in class_of(name)._get_param_names() else {}
     quick, X, y = fitted(name, seed | options)
-    monkeypatch.setattr("odtlib.fit.FIRST_SLICE", 1)
-    monkeypatch.setattr("odtlib.fit.LONGEST_SLICE", 1e-9)
-    elapsed = odtlib.report.Clock.elapsed.fget
-    monkeypatch.setattr(odtlib.report.Clock, "elapsed",
-                        property(lambda clock: 1e4 * elapsed(clock)))
+    on_a_slow_computer(monkeypatch)
     slow = clone(quick).fit(X, y)
     assert slow.tree_ == quick.tree_
     assert slow.report_.lower_bound == quick.report_.lower_bound
