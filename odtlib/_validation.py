@@ -169,6 +169,20 @@ def raise_ctrl_c(error, handled):
         error = error.__cause__ or error.__context__
 
 
+def keeps_configuration(method):
+    """Leave scikit-learn's configuration as it was, which Ctrl-C within its own fits may not."""
+    @wraps(method)
+    def run(*arguments, **options):
+        config = get_config()
+        try:
+            return method(*arguments, **options)
+        finally:
+            if get_config() != config:
+                set_config(**config)
+
+    return run
+
+
 def with_plain_parameters(fit):
     """Validate the parameters, and let a method read them as plain Python numbers.
 
@@ -176,18 +190,16 @@ def with_plain_parameters(fit):
     the method sets is set on the estimator afterwards.
     """
     @wraps(fit)
+    @keeps_configuration
     def run(self, *arguments, **options):
-        copied, handled, config = plain_copy(self), sys.exc_info()[1], get_config()
+        copied, handled = plain_copy(self), sys.exc_info()[1]
         try:
-            if not config["skip_parameter_validation"]:
+            if not get_config()["skip_parameter_validation"]:
                 copied._validate_params()
             result = fit(copied, *arguments, **options)
         except Exception as error:
             raise_ctrl_c(error, handled)
             raise
-        finally:        # a Ctrl-C within scikit-learn can leave the configuration of its own fits
-            if get_config() != config:
-                set_config(**config)
         parameters = self._get_param_names()
         vars(self).update({name: value for name, value in vars(copied).items()
                            if name not in parameters})

@@ -19,6 +19,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from odtlib import _tree_kernels
 from odtlib._numba.warm import warm_up
+from odtlib._validation import keeps_configuration
 from odtlib.estimator import TreeClassifier
 from odtlib.fit import Fit
 from odtlib.heuristics.ranks import RankedRows
@@ -186,6 +187,7 @@ class CARTClassifier(TreeClassifier):
     ccp_alpha: float = 0.0
     random_state: int | np.random.RandomState | None = None
 
+    @keeps_configuration
     def cost_complexity_pruning_path(self, X: ArrayLike, y: ArrayLike,
                                      sample_weight: ArrayLike | None = None) -> Bunch:
         """Compute the values of ``ccp_alpha`` at which the tree becomes smaller.

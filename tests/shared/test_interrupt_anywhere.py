@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from interrupt import calls_within, press_at
 from scale import SCALE
+from sklearn import get_config
 from time_contract import CALLS, at_depth, estimators, further, several_targets
 
 DRAWN = 25 * SCALE              # kinds of calls of each method
@@ -46,7 +47,7 @@ def question(call):
 
 @pytest.mark.parametrize("call", CALLS, ids=str)
 def test_ctrl_c_is_never_another_exception(call):
-    ask = question(call)
+    ask, config = question(call), get_config()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         report = ask()                                  # compiles
@@ -59,9 +60,10 @@ def test_ctrl_c_is_never_another_exception(call):
             pressed.add(kind)
             for number in {1, calls[kind]}:
                 found = press_at(ask, kind, number)
+                where = f"{kind[0].co_filename}:{kind[0].co_firstlineno} {kind[0].co_name}"
+                assert get_config() == config, f"Ctrl-C at {where} changed scikit-learn"
                 if found is None or isinstance(found, KeyboardInterrupt):
                     continue
-                where = f"{kind[0].co_filename}:{kind[0].co_firstlineno} {kind[0].co_name}"
                 assert not isinstance(found, BaseException), f"{found!r} of Ctrl-C at {where}"
                 assert found.status in ("interrupted", "optimal"), where
                 if call.method == "fit" and report.status == "optimal":    # not of a smaller tree
