@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["bit_of_a_threshold", "linked_shares", "overlap", "point_between", "projected_means",
-           "row_as_flow"]
+           "row_as_flow", "subtree_columns"]
 
 BLUE, ORANGE, GREEN = COLORS[:3]
 FAINT = 0.25
@@ -207,4 +207,28 @@ def projected_means(targets, cuts: Sequence[int], feasible, top: float = 9) -> F
             ax.set(xlim=(-0.3, top), ylim=(-0.3, top), xlabel="course 1", aspect="equal")
             ax.set_title(f"threshold {cut}.5: adds {added:.1f}", fontsize=10)
         axes[0].set_ylabel("course 2")
+    return figure
+
+
+def subtree_columns(depth: int = 3) -> Figure:
+    """Draw a column of each height below the depth: the splits that it chooses, and its leaves."""
+    with style():
+        figure, axes = _panels(depth, 2.3)
+        for h, ax in enumerate(axes):
+            chosen = {2**level - 1 for level in range(depth - h)}     # the path to the leftmost
+            own = {k for level in range(h + 1) for k in range(
+                2 ** (depth - h + level) - 1, 2 ** (depth - h + level) - 1 + 2**level)}
+            place = {k: ((k + 1.5) / 2**level - 1, depth - level) for level in range(depth + 1)
+                     for k in range(2**level - 1, 2 ** (level + 1) - 1)}
+            for k, (x, y) in place.items():
+                color = BLUE if k in chosen else ORANGE if k in own else "0.5"
+                if k:
+                    ax.plot(*zip((x, y), place[(k - 1) // 2], strict=True), color="0.5",
+                            linestyle="-", linewidth=1, zorder=1)
+                ax.plot(x, y, "o" if y else "s", color=color, markersize=9 if color != "0.5" else 5)
+            splits, leaves = len(chosen) + sum(place[k][1] > 0 for k in own), 2**h
+            ax.text(0.5, depth + 0.75, f"h = {h}", ha="center", fontweight="bold")
+            ax.text(0.5, -0.9, f"{splits} splits,\n{leaves} " + ("leaf" if h == 0 else "leaves"),
+                    ha="center", va="center")
+            ax.set(xlim=(-0.05, 1.05), ylim=(-1.5, depth + 1.2))
     return figure

@@ -112,3 +112,12 @@ def test_a_bit_forbids_the_side_on_which_the_row_would_be_wrong():
             # to the right of all thresholds that are left: not left; to the left of all: not right
             wrong = "right" if value < min(thick) else "left"
             assert any(f"must not go {wrong}" in text.get_text() for text in ax.texts)
+
+
+def test_a_column_shows_its_splits_and_leaves():
+    for h, ax in enumerate(drawings.subtree_columns(4).axes):
+        marks = [line.get_marker() for line in ax.lines if line.get_markersize() == 9]
+        splits, leaves = marks.count("o"), marks.count("s")
+        assert (splits, leaves) == (4 - h + 2**h - 1, 2**h)     # as the page counts its columns
+        assert any(text.get_text().startswith(f"{splits} splits,\n{leaves} lea")
+                   for text in ax.texts)
