@@ -151,6 +151,19 @@ def test_no_line_of_prose_is_read_as_a_comment(path):
             assert not re.search(r"^ *%", prose, re.MULTILINE), f"a line of {cell.id} begins with %"
 
 
+@each_notebook
+def test_other_pages_are_linked_so_that_jupyterlab_opens_them(path):
+    # JupyterLab knows the labels of the notebook at hand alone, and opens files by their names.
+    text = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells
+                     if cell.cell_type == "markdown")
+    assert not re.search(r"\{doc\}`", text), "link to the file"
+    labels = set(re.findall(r"^\(([^)\n]+)\)=$", text, re.MULTILINE))
+    titled = set(re.findall(r"\{ref\}`(?!ex-)([^`<]+)`", text)) - labels
+    assert not titled, f"link to the files of {titled}, in words that fit the sentence"
+    for target in re.findall(r"\]\(([\w./-]+)(?:#[^)]*)?\)", text):
+        assert target in labels or (path.parent / target).is_file(), target
+
+
 def test_chapters_set_themselves_up_on_colab_once_there_is_an_address():
     sys.path.insert(0, str(ROOT / "scripts"))
     import colab_cells
