@@ -202,7 +202,7 @@ class CandidateTreeClassifier(TreeClassifier):
             if (self.max_nodes, self.max_leaf_nodes) != (None, None):
                 limits["max_leaves"] = max_nodes + 1
             self._solve_candidates(fit, splits, limits)
-        if side is not None and fit.objective < np.inf \
+        if side is not None and hasattr(self, "problem_") and fit.objective < np.inf \
                 and fit.objective >= self.problem_.limits[2]:
             raise ValueError(
                 f"no tree of these candidate splits has {' and '.join(side.names)}; weaken a limit."
@@ -219,9 +219,12 @@ class CandidateTreeClassifier(TreeClassifier):
             splits, cart, fit.counters, cut = self._candidates(fit)
             self.cart_ = fit.tree_of(cart).replace(classes=self.classes_)
             if not splits[0]:
-                if not fit.counters["trees"]:
+                if fit.counters.get("trees") == 0:
                     raise TimeUp            # before the first tree of the sample
                 fit.counters = {"splits": 0, **fit.counters}
+                fit.proof = f"optimal for 0 candidate splits at depth {fit.depth}{cut}"
+                fit.offer(fit.leaf())
+                fit.finish()
                 return
             fit.start = "cart"
         sampled = {**fit.counters, "sampling_seconds": fit.clock.elapsed}
@@ -256,8 +259,6 @@ class CandidateTreeClassifier(TreeClassifier):
         rows = fit.X, fit.y, fit.n_classes, fit.weight
         if self.splits == "all":
             candidates = all_splits(fit.X, n_nodes, clock, fit.max_bytes)
-            if not candidates:
-                raise ValueError("splits='all' finds no threshold: every column of X is constant.")
             cart = TreeSampler(*rows, fit.depth, clock=clock).grow()
             return [candidates] * n_nodes, cart, {}, ""
         options = (self.sampling or ThresholdSampling()).get_params()

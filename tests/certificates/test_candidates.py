@@ -61,6 +61,17 @@ def total(weight, y, split_penalty=0.0, **limits):
     return split_penalty + (len(y) if weight is None else weight.sum())
 
 
+@pytest.mark.parametrize("splits", [None, "all"])
+@pytest.mark.parametrize("kind", [RestrictedTreeClassifier, ColumnGenerationClassifier])
+def test_without_a_candidate_a_leaf_is_proved(kind, splits):
+    X, y = np.ones((5, 2)), np.array([0, 1, 1, 0, 1])
+    model = kind(3, splits=splits).fit(X, y)
+    assert model.tree_.n_leaves == 1
+    assert (model.report_.status, model.report_.objective) == ("optimal", 2)
+    assert model.report_.proof == "optimal for 0 candidate splits at depth 3"
+    assert "fewer than 2 errors" in check(saved(model.certificate(X, y).arrays), X, y)
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("seed", range(150))
 def test_a_certificate_passes_and_claims_the_optimum(seed):

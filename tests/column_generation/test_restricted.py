@@ -195,11 +195,6 @@ def test_a_time_limit_returns_a_tree_and_no_proof():
     assert model.verify(X, y) == model.report_.objective
 
 
-def test_constant_rows_give_a_leaf():
-    model = RestrictedTreeClassifier(3).fit(np.ones((5, 2)), [0, 1, 1, 0, 1])
-    assert model.tree_.n_leaves == 1 and model.report_.objective == 2
-
-
 def test_depth_zero():
     model = RestrictedTreeClassifier(0).fit(np.arange(5.0)[:, None], list("abbab"))
     assert model.predict([[3.0]]).tolist() == ["b"] and model.report_.status == "optimal"
