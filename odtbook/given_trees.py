@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 import os
 import re
 from pathlib import Path
@@ -21,8 +23,9 @@ TEST_LINE = re.compile(r"(?:(?:if|yes:|no:|split on)\s+)?(.+?)\s*(<=|>=|==|<|>|=
                        r"([-+.\w]+)\W*$", re.I)
 COLUMN_LINE = re.compile(r"(.+?)\s+not satisfied$", re.I)
 CHILDREN = (("left", "right"), ("left_child", "right_child"), ("true", "false"))
+NUMBER = "numbers"      # a Given of this name is no tree, but the optimum that somebody prints
 NO_TREE = ("give a DecisionTree, a fitted estimator, the tree of another package, its JSON or "
-           "text, a file of these, or predictions")
+           "text, a file of these, predictions, or a number")
 
 
 class Leaf(NamedTuple):
@@ -88,6 +91,10 @@ def given_tree(tree: Any, X: np.ndarray, rows: Any) -> Given:
         return Given("the tree", None, np.asarray(tree.predict(rows)))
     if isinstance(tree, Leaf | Test | dict):
         return Given("the tree", node_of(tree))
+    if isinstance(tree, numbers.Real) and not isinstance(tree, bool):
+        if not math.isfinite(tree):
+            raise ValueError(f"{tree!r} is no optimum; {NO_TREE}.")
+        return Given(NUMBER, None, loss=tree)
     if isinstance(tree, list | tuple | np.ndarray) or hasattr(tree, "to_numpy"):
         if np.shape(tree) != (len(X),):
             raise ValueError(f"the predictions have shape {np.shape(tree)} and there are {len(X)} "

@@ -20,11 +20,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from odtbook.datasets import load
+from odtbook.experiments import published
 from odtbook.given_trees import Given, Leaf, given_tree, node_of
 from odtbook.lifetime import end_with
 from odtbook.referee import referee
 
-__all__ = ["OUTCOMES", "PACKAGES", "Worker", "asked", "draw", "judge", "kinds", "shortened"]
+__all__ = ["OUTCOMES", "PACKAGES", "Worker", "asked", "draw", "judge", "kinds", "printed",
+           "shortened"]
 COLUMNS, VALUES, SQUARES, LINES = "columns", "thresholds", "squares", "threshold squares"
 OUTCOMES = ("optimal", "beaten", "outside", "open", "stopped", "crashed", "hangs", "late",
             "misreported")
@@ -94,6 +97,37 @@ def draw(number):
     return case | dict([change] if change else [])
 
 
+def printed(source, limit):
+    """Return the questions whose optimum a source prints, each as a case, and the optima.
+
+    A case names its data set; what is printed are errors, or for squared errors the share of the
+    variance that a tree explains.
+    """
+    if source == "Quant-BnB":
+        table = published("bos2025_quantbnb").rename(columns={"train_score": "r2"}).reset_index()
+        table["dataset"] = "quantbnb/" + table["dataset"]
+        table = table.assign(rows=np.nan, min_samples_leaf=1)
+    else:
+        table = published("optima").loc[[source]]
+    cases, optima = [], []
+    for row in table.to_dict("records"):
+        rows = slice(None if np.isnan(row["rows"]) else int(row["rows"]))
+        data = load(row["dataset"])
+        X, y = np.asarray(data.X)[rows], np.asarray(data.y)[rows]
+        if "r2" in row:
+            form, kind, y = LINES, "plain", y.astype(float).ravel()
+            optima.append((1.0 - row["r2"]) * len(y) * np.var(y))
+        else:
+            form = COLUMNS if np.isin(X, (0, 1)).all() else VALUES
+            kind = "leaf size" if row["min_samples_leaf"] > 1 else "time limit"
+            optima.append(row["errors"])
+        cases.append({"kind": kind, "form": form, "X": X.tolist(), "y": y.tolist(),
+                      "depth": row["max_depth"], "weight": None, "price": 0.0,
+                      "leaf": row["min_samples_leaf"], "nodes": None, "limit": limit,
+                      "data": row["dataset"]})
+    return cases, optima
+
+
 def asked(package, case):
     """Return a case as a package is asked it, or None where it does not claim to solve it."""
     claims = PACKAGES[package].claims
@@ -139,6 +173,15 @@ def _arborenum(m, case, X, y):
               depth_budget=case["depth"], rashomon_mult=0.0, lookahead_k=case["depth"] - 1,
               max_number_thresholds_per_feature=None, key_mode="exact")
     return np.asarray(model.get_predictions(0, _frame(X)))
+
+
+def _osrt(m, case, X, y):
+    # Its price of a leaf is a share of the squared error of a single leaf. By default it splits no
+    # rows below fourteen, and raises a price below one over the number of rows.
+    model = m.OSRT({"regularization": 0.0, "allow_small_reg": True, "minimum_captured_points": 1,
+                    "depth_budget": case["depth"] + 1, "time_limit": int(case["limit"])})
+    model.fit(_frame(X), y)
+    return model.tree.source
 
 
 def _odtlearn(m, case, X, y):
@@ -189,6 +232,7 @@ PACKAGES = {
                          _treefarms),
     "ArborEnum": Package("arborenum", "arborenum", {COLUMNS, VALUES}, set(), _arborenum),
     "odtlearn": Package("odtlearn", "odtlearn.flow_oct", {COLUMNS}, {"time limit"}, _odtlearn),
+    "OSRT": Package("osrt", "osrt", {SQUARES}, {"time limit"}, _osrt),
     "FastSmallTree": Package(
         "imodels", "imodels", {COLUMNS}, {"needs a price", "split price", "no depth"},
         lambda m, case, X, y: m.FastSmallTreeClassifier(
@@ -267,28 +311,32 @@ class Worker:
         return code
 
 
-def judge(case, answer):
+def judge(case, answer, time_limit=60.0):
     """Return the outcome of a case, whether the report is wrong, and a sentence.
 
-    The limit is time on a clock, and a busy machine is no fault of a package: late is one that
-    also computed for longer.
+    An answer is that of a worker, or a printed optimum.  The limit of the case is time on a clock,
+    and a busy machine is no fault of a package: late is one that also computed for longer.
     """
-    if "error" in answer:
+    if not isinstance(answer, dict):
+        given = answer
+    elif "error" in answer:
         return answer.get("outcome", "crashed"), False, answer["error"]
-    if answer["seconds"] >= case["limit"]:
+    elif answer["seconds"] >= case["limit"]:
         late = min(answer["seconds"], answer["cpu"]) > case["limit"] + 1.0
         return ("late" if late else "stopped"), False, (
             f"{answer['seconds']:.1f} seconds, of which it computed for {answer['cpu']:.1f}, and "
             f"the limit is {case['limit']:g}")
-    said = None if answer["said"] is None else np.array(answer["said"])
-    given = Given("package", None if answer["root"] is None else node_of(answer["root"]), said,
-                  answer["loss"], answer["single"], answer["fault"])
+    else:
+        said = None if answer["said"] is None else np.array(answer["said"])
+        given = Given("package", None if answer["root"] is None else node_of(answer["root"]), said,
+                      answer["loss"], answer["single"], answer["fault"])
     try:
         verdict = referee(given, np.array(case["X"], float), np.array(case["y"]),
                           max_depth=case["depth"], max_nodes=case["nodes"],
                           min_samples_leaf=case["leaf"], split_penalty=case["price"],
-                          sample_weight=case["weight"], objective="squared_error"
-                          if case["form"] in (SQUARES, LINES) else "errors")
+                          sample_weight=case["weight"], time_limit=time_limit,
+                          objective="squared_error" if case["form"] in (SQUARES, LINES)
+                          else "errors")
     except ValueError as error:     # what it predicts is nothing that can be judged
         return "outside", False, str(error)
     notes = [note for note in verdict.notes if "cannot be read" not in note]

@@ -20,12 +20,13 @@ from numpy.typing import ArrayLike
 
 import odtlib
 from odtbook.check_certificate import NotProved, check
-from odtbook.given_trees import RELATIONS, Leaf, given_tree
+from odtbook.given_trees import NUMBER, RELATIONS, Leaf, given_tree
 from odtlib import DecisionTree
 from odtlib.certificate import OptimalityCertificate
 from odtlib.text import number_text
 
 __all__ = ["Verdict", "referee"]
+KEPT: dict = {}         # the search and the proof of the last question, for further trees
 EXACT = 2**49           # units in all weights together: below, sums of floats are exact
 ROUNDED = Fraction(1, 10**12), Fraction(1, 10**8)   # of weights that are not, of squared errors
 # of squared errors or not, over 0/1 columns or thresholds
@@ -99,7 +100,8 @@ def referee(tree: Any, X: ArrayLike, y: ArrayLike, *, max_depth: int | None = No
         pycontree, pydl8.5, gosdt, imodels, odtlearn or another package, whose tree is read where
         its form is known, and whose predictions count otherwise; a node of their trees; a tree as
         JSON or as text, or a file of it; nested dictionaries (``feature``, ``threshold``, ``left``,
-        ``right``; ``label``); or predictions, shape (n_rows,).
+        ``right``; ``label``); predictions, shape (n_rows,); or the optimum that somebody prints, a
+        number: *optimal* is then the proved optimum, *outside* is less, which no tree has.
     X : array or data frame, shape (n_rows, n_features)
         Rows of finite numbers, those of the fit.
     y : array, shape (n_rows,)
@@ -140,15 +142,15 @@ def referee(tree: Any, X: ArrayLike, y: ArrayLike, *, max_depth: int | None = No
     notes = case.notes(given, own)
     for name, limit, found in (("max_depth", max_depth, own.depth), ("max_nodes", max_nodes, 0)):
         if limit is None and found is None:
-            raise ValueError("predictions alone do not tell the depth of their tree; give "
-                             "max_depth.")
+            raise ValueError("predictions or a number alone do not tell the depth of their tree; "
+                             "give max_depth.")
         if limit is not None and (isinstance(limit, bool) or limit != int(limit) or limit < 0):
             raise ValueError(f"{name} is {limit!r}; give a whole number of at least 0.")
     depth = own.depth if max_depth is None else int(max_depth)
     if not time_limit > 0:
         raise ValueError(f"time_limit is {time_limit!r}; give seconds, more than 0.")
     limits = {"max_depth": depth, "max_nodes": None if max_nodes is None else int(max_nodes)}
-    model = case.search(limits, 0.5 * time_limit)
+    model, proof = case.searched(limits, time_limit)
     found = case.counted(given_tree(model.tree_, case.X, case.X), predicted=True)
     if case.broken(found, limits):      # a fault of ours; nobody is accused with it
         found = own
@@ -158,35 +160,40 @@ def referee(tree: Any, X: ArrayLike, y: ArrayLike, *, max_depth: int | None = No
     if model.max_depth == depth:
         bound = float(model.report_.lower_bound)
         if broken or not beaten:
-            model.time_limit = max(0.1, time_limit - (time.monotonic() - begun))
-            certificate, claim = case.proof(model)
+            if not proof:
+                model.time_limit = max(0.1, time_limit - (time.monotonic() - begun))
+                proof += case.proof(model)
+            certificate, claim = proof
             bound = 0.0 if certificate is None else float(certificate.lower_bound)
     proved = certificate is not None and own.cost - Fraction(bound) <= 2 * case.tolerance
-    if not broken and certificate and Fraction(bound) - own.cost > case.tolerance:
-        broken = f"what it predicts is the work of no tree within the limits: {claim}"
-    status = ("outside" if broken else "beaten" if beaten else "optimal" if proved else "open")
+    less = certificate is not None and Fraction(bound) - own.cost > case.tolerance
+    status = ("outside" if broken or less else "beaten" if beaten else "optimal" if proved else
+              "open")
     better = model.tree_ if status in ("beaten", "outside") and found is not own else None
     if better is not None and case.classes is not None:
         better = better.replace(classes=case.classes[better.classes])
     cost = {"objective": float(own.cost), "bound": bound,
             "better_objective": float(found.cost) if better is not None else None}
+    subject = "the number says" if own.predicted is None else "the tree has"
     return Verdict(status, better=better, certificate=certificate, claim=claim, notes=notes,
-                   sentence=_sentence(status, case, broken, claim, **cost), **cost)
+                   sentence=_sentence(status, case, subject, broken, claim, **cost), **cost)
 
 
-def _sentence(status, case, broken, claim, objective, bound, better_objective):
+def _sentence(status, case, subject, broken, claim, objective, bound, better_objective):
     """Return the verdict in words."""
-    own, other = case.words(objective), case.words(better_objective or 0.0)
+    own, other = f"{subject} {case.words(objective)}", case.words(better_objective or 0.0)
+    if status == "outside" and not broken:
+        return f"the work of no tree within the limits: {own}, and {claim}."
     if status == "outside":
         return f"not within the limits, as {broken}" + (
             f"; the best tree found within them has {other}." if better_objective is not None
-            and "the work of no tree" not in broken else ".")
+            else ".")
     if status == "beaten":
-        return f"beaten: the tree has {own}, and another within the limits has {other}."
+        return f"beaten: {own}, and another within the limits has {other}."
     if status == "optimal":
-        return f"optimal: the tree has {own}, and {claim}" + (
+        return f"optimal: {own}, and {claim}" + (
             "." if objective == bound else "; the difference is rounding.")
-    return (f"open: the tree has {own}, and what is proved is that no tree within the limits has "
+    return (f"open: {own}, and what is proved is that no tree within the limits has "
             f"less than {number_text(bound)}, a gap of {number_text(max(0, objective - bound))}.")
 
 
@@ -198,7 +205,7 @@ class Counted:
     depth: int | None
     n_splits: int | None
     least: int | None       # rows of the smallest leaf
-    predicted: np.ndarray
+    predicted: np.ndarray | None
 
 
 @dataclass(frozen=True)
@@ -249,6 +256,8 @@ class Case:
 
     def counted(self, given, predicted=False):
         """Count what a tree costs and how large it is; ``predicted`` are codes of classes."""
+        if given.name == NUMBER:
+            return Counted(Fraction(given.loss), None, None, None, None)
         if given.root is None:
             if self.price or self.least > 1:
                 raise ValueError("predictions alone do not tell the splits and leaves of their "
@@ -289,6 +298,8 @@ class Case:
 
     def notes(self, given, own):
         """Say where the predictions or the report of a package are not what its tree says."""
+        if given.name == NUMBER:
+            return ()
         notes = [f"predict of the {given.name} fails: {given.fault}"] * bool(given.fault)
         if given.root is None and given.name != "the predictions":
             notes.append(f"the tree of the {given.name} cannot be read, so its predictions count")
@@ -321,6 +332,15 @@ class Case:
             return (f"a leaf of the tree has {counted.least} rows and should have at least "
                     f"{self.least}")
         return ""
+
+    def searched(self, limits, time_limit):
+        """Return a fitted search for the best tree within the limits, and a list for its proof."""
+        key = (self.X.shape, self.X.tobytes(), self.y.tobytes(), self.weight.tobytes(), self.least,
+               self.price, self.classes is None, *limits.values(), time_limit)
+        if key not in KEPT:
+            KEPT.clear()
+            KEPT[key] = self.search(limits, 0.5 * time_limit), []
+        return KEPT[key]
 
     def search(self, limits, seconds):
         """Return a fitted search for the best tree within the limits."""

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from certificates.test_certificates import least_cost
 
-from odtbook.experiments import load_records
-from odtbook.packages import LARGE, PACKAGES, Worker, asked, draw, judge, kinds, shortened
+from odtbook.experiments import load_records, published
+from odtbook.packages import LARGE, PACKAGES, Worker, asked, draw, judge, kinds, printed, shortened
 from odtbook.referee import referee
 
 STUB = """
@@ -142,3 +142,27 @@ def test_our_own_programs_answer_in_a_process_of_their_own():
     for case in filter(None, cases):
         assert judge(case, worker.ask(case))[:2] == ("optimal", False)
     worker.close()
+
+
+@pytest.mark.parametrize("source", ["DL8.5", "pytrees DL8.5"])
+def test_printed_optima_are_those_of_our_rows(source):
+    """Each printed number is proved, and the next ones below and above it are refuted."""
+    cases, optima = printed(source, 1.0)
+    assert len(cases) == len(published("optima").loc[source]) > 40
+    small = [pair for pair in zip(cases, optima) if len(pair[0]["y"]) < 900 and (
+        len(pair[0]["X"][0]) < 150)]
+    assert len(small) > 10
+    for case, optimum in small:
+        assert judge(case, optimum)[0] == "optimal"
+        assert judge(case, optimum + 1)[0] == "beaten"
+        assert judge(case, optimum - 1)[0] == "outside"
+
+
+def test_printed_optima_of_first_rows_and_of_explained_variance():
+    cases, _ = printed("ConTree", 1.0)
+    assert [len(case["y"]) for case in cases if case["data"] == "continuous/bank"] == [1097, 1097]
+    for case, optimum in zip(*printed("Quant-BnB", 1.0)):
+        if (case["data"], case["depth"]) == ("quantbnb/qsar", 2):
+            assert judge(case, optimum)[0] == "optimal"
+            assert judge(case, 0.999 * optimum)[0] == "outside"
+            assert judge(case, 1.001 * optimum)[0] == "beaten"

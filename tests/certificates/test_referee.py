@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_t
 
 from odtbook.check_certificate import check
 from odtbook.cli import main
-from odtbook.referee import referee
+from odtbook.referee import KEPT, Case, referee
 from odtlib import DecisionTree, MurTreeClassifier, MurTreeRegressor
 
 VOTES = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)])
@@ -294,3 +294,42 @@ def test_the_command(tmp_path, capsys):
 
 def test_the_reference_of_these_tests():
     assert best_tree_cost(columns_of(VOTES), MAJORITY, np.ones(8), 2, 1, 1) == 2
+
+
+def test_a_printed_number_is_proved_refuted_or_impossible():
+    weight = np.ones(8)
+    for number, status, words in (
+            (0, "optimal", "the number says 0 errors"), (1, "beaten", "another within the limits"),
+            (-1, "outside", "the work of no tree")):
+        verdict = referee(number, VOTES, MAJORITY, max_depth=3, sample_weight=weight)
+        assert (verdict.status, verdict.objective) == (status, number) and words in str(verdict)
+    with pytest.raises(ValueError, match="a number alone"):
+        referee(2, VOTES, MAJORITY)
+    with pytest.raises(ValueError, match="no optimum"):
+        referee(float("nan"), VOTES, MAJORITY, max_depth=1)
+    limited = referee(np.float64(3), VOTES, MAJORITY, max_depth=3, min_samples_leaf=3,
+                      split_penalty=0.5)
+    assert limited.status == "beaten" and limited.better_objective < 3
+
+
+def test_what_is_kept_for_further_trees_is_that_of_their_question(monkeypatch):
+    """The same question is searched once; another limit, weight or label is another question."""
+    searches = []
+    search = Case.search
+    monkeypatch.setattr(Case, "search", lambda *a: searches.append(a) or search(*a))
+    KEPT.clear()
+    first = referee(3, VOTES, MAJORITY, max_depth=2)
+    again = referee(MAJORITY, VOTES, MAJORITY, max_depth=2)
+    assert len(searches) == 1 and (first.status, again.status) == ("beaten", "outside")
+    other = MAJORITY.copy()
+    other[0] = 1
+    for y, options in ((MAJORITY, {"max_depth": 3}), (other, {"max_depth": 3}), (
+            other, {"max_depth": 3, "sample_weight": np.arange(1, 9)}), (
+            other, {"max_depth": 3, "min_samples_leaf": 2}), (
+            other, {"max_depth": 3, "objective": "squared_error"})):
+        before = len(searches)
+        kept = referee(5, VOTES, y, **options)
+        assert len(searches) == before + 1
+        KEPT.clear()
+        fresh = referee(5, VOTES, y, **options)
+        assert (kept.status, kept.better_objective) == (fresh.status, fresh.better_objective)
