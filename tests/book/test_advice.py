@@ -28,7 +28,7 @@ def rule():
     section = text_of("intro").partition("## Which method, when?")[2]
     for line in re.findall(r"^\| \*\*.*\|$", section, re.MULTILINE):
         case, take, sizes = (cell.strip() for cell in line.strip("|").split(" | "))
-        yield case.strip("*"), methods_in(take), re.search(r"\]\(([^)]+)\)", sizes)[1]
+        yield case.strip("*"), methods_in(take), re.search(r"\]\(([^)]+)\.ipynb\)", sizes)[1]
 
 
 RULE = list(rule())

@@ -122,8 +122,8 @@ ALLOWED = {
     "estimator": {"text", "tolerance", "_validation", "binarize", "certify", "columns", "missing",
                   "report", "tree", "plotting"},
     "solver_threads": set(),
-    "heuristics": {"tolerance", "_tree_kernels", "_numba", "fit", "report", "tree", "trees",
-                   "binarize", "estimator", "requirements", "plotting", "solver_threads"},
+    "heuristics": {"tolerance", "_tree_kernels", "_numba", "_validation", "fit", "report", "tree",
+                   "trees", "binarize", "estimator", "requirements", "plotting", "solver_threads"},
 }
 
 
