@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from book.check_pages import DESKTOP, HTML, PAGES
+from book.check_pages import DESKTOP, HTML, PAGES, PHONE
 from browser import chromium
 from matplotlib.pyplot import imread
 
@@ -45,6 +45,15 @@ def test_a_person_with_data_has_the_whole_rule_on_one_screen_after_one_click(lan
     heading, table = (section.locator(what).first.bounding_box() for what in ("h2", "table"))
     assert heading["y"] >= 0
     assert table["y"] + table["height"] <= DESKTOP["height"], "the rule is longer than a screen"
+
+
+def test_on_a_phone_every_column_of_the_rule_is_on_the_screen(landing):
+    landing.set_viewport_size(PHONE)
+    section = landing.locator("section:has(> h2:has-text('Which method, when?'))")
+    section.locator("summary").first.click()
+    for table in section.locator("table").all():
+        box = table.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
 
 
 def test_a_researcher_has_a_figure_of_the_book_by_one_command_within_a_minute(landing, tmp_path):

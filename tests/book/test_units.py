@@ -75,3 +75,18 @@ def test_every_unit_has_something_to_do(path):
     text = "\n".join(cell.source for cell in nbformat.read(path, 4).cells)
     parts = re.split(r"\*\*End of unit \d", text)
     assert [k for k, part in enumerate(parts, 1) if not re.search(DONE, part)] == []
+
+
+PLAN = "".join(nbformat.read(book_root() / "chapters" / "teaching.ipynb", 4).cells[2].source)
+WEEKS = re.findall(r"^\| (\d+) \|[^|]*\|([^|]*)\|", PLAN, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("week", "pages"), WEEKS)
+def test_a_lesson_links_to_its_week_of_the_course(week, pages):
+    for page in re.findall(r"\]\((\w+)\.ipynb\)", pages):
+        head = nbformat.read(book_root() / "chapters" / f"{page}.ipynb", 4).cells[0].source
+        assert f"[Week {week}](teaching.ipynb) of the course." in head, page
+
+
+def test_the_course_has_ten_weeks():
+    assert [int(week) for week, _ in WEEKS] == list(range(1, 11))
