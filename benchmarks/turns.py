@@ -23,7 +23,7 @@ CLASSES = ((0.0, "less than 0.01 s"), (0.01, "0.01 to 0.1 s"), (0.1, "0.1 to 1 s
 FLIPPED = 0.02
 PATIENCE = 2.0     # seconds of the peer after which it is not run again
 PACKAGES = {"STreeD": "pystreed", "ConTree": "pycontree", "ArborEnum": "arborenum",
-            "DL8.5": "pydl8.5", "GOSDT": "gosdt"}
+            "DL8.5": "pydl8.5", "GOSDT": "gosdt", "FastSmallTree": "imodels"}
 COLUMNS = ("question depth dataset rows columns objective ours theirs stopped peer date commit "
            "processor").split()
 
