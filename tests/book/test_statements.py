@@ -1,0 +1,85 @@
+"""Sentences that name numbers, ranks or choices, against what the code and the records say."""
+
+import heapq
+import re
+from pathlib import Path
+
+import nbformat
+import numpy as np
+from scipy.optimize import linprog
+
+from odtbook import experiments
+from odtlib import TunedCARTClassifier
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def cell(page, name):
+    """Return the text of a cell of a page, in one line."""
+    cells = nbformat.read(ROOT / "chapters" / f"{page}.ipynb", as_version=4).cells
+    return next(c for c in cells if c.id == name).source
+
+
+def said(page, name):
+    return " ".join(cell(page, name).split())
+
+
+def test_the_bounds_and_errors_of_the_primer_s_stumps():
+    page = "primer_linear_programs"
+    names = {"np": np, "heapq": heapq, "linprog": linprog}
+    exec(cell(page, "stump").replace("from odtbook.interactive import step_search", ""), names)
+    labels, sides, log = names["y"], names["left"], names["log"]
+    errors = {(a, b): min(int((np.where(left, a, b) != labels).sum()) for left in sides)
+              for a in (0, 1) for b in (0, 1)}
+    (both_0,) = (node for node in log if node["branch"] == "c2 = 0"
+                 and log[node["parent"]]["branch"] == "c1 = 0")
+    words = {1: "one", 2: "two", 3: "three", 4: "four"}
+    text = said(page, "stump-note")
+    assert f"The first bound is {log[0]['value']:.3g}, although every stump makes at least " \
+        f"{words[min(errors.values())]} errors" in text
+    assert f"With class 0 in both leaves the bound is {both_0['value']:.3g}, and every such " \
+        f"stump makes {words[errors[0, 0]]} errors" in text
+    assert log[2]["branch"] == "c1 = 1"
+    third = log[2]["value"]
+    assert f"The third node (left leaf of class 1) has the bound {third:.3g}, so it has at " \
+        f"least {words[int(np.ceil(third))]} errors" in text
+
+
+def test_mdlp_alone_is_last():
+    text = said("murtree_practice", "columns-what")
+    assert "MDLP alone loses by far the most" in text
+    assert "on test rows it is last or among the last" in text
+    lost, test = {}, {}
+    for run in experiments.load_records("murtree_columns").to_dict("records"):
+        found = run["measures"]
+        for name, one in found.items():
+            if found["proved"] and isinstance(one, dict):
+                key = run["max_rows"], name
+                lost.setdefault(key, []).append((one["errors"] - found["optimum"]) / run["rows"])
+                test.setdefault(key, []).append(np.mean(one["test_accuracy"]))
+    for rows in {rows for rows, _ in lost}:
+        worst, second, *_ = sorted(((np.mean(v), k[1]) for k, v in lost.items() if k[0] == rows),
+                                   reverse=True)
+        assert worst[1] == "mdlp" and worst[0] > 1.5 * second[0]
+        order = sorted((np.mean(v), k[1]) for k, v in test.items() if k[0] == rows)
+        assert "mdlp" in [name for _, name in order[:2]]
+
+
+def test_the_tuned_cart_chooses_what_is_said():
+    random = np.random.default_rng(0)
+    X, y = random.random((60, 3)), random.integers(0, 2, 60)
+    model = TunedCARTClassifier(max_depth=2, random_state=0).fit(X, y)
+    says = " ".join(TunedCARTClassifier.__doc__.split())
+    chosen = set(re.findall(r"``(\w+)``", says.partition("All 80 combinations of")[2].partition(
+        "in Table 5")[0]))
+    assert set(model.best_params_) == chosen == {
+        "criterion", "min_samples_split", "class_weight", "min_samples_leaf"}
+    assert model.report_.counters["combinations"] == 80
+    assert model.report_.counters["folds"] == 10 and "ten stratified folds" in says
+    assert model.tree_.depth == 2           # of no combination
+    page = (ROOT / "chapters" / "01_trees_and_cart.ipynb").read_text(encoding="utf-8")
+    assert "`TunedCARTClassifier` chooses something else, at a fixed depth: impurity, class " \
+        "weights and the smallest nodes. On the small sets above it did not pay." in page
+    records = experiments.load_records("heuristics")
+    test = records.pivot_table("test_accuracy", "max_depth", "method")
+    assert (test["tuned-cart"] < test["cart"]).all()
