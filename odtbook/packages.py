@@ -38,8 +38,9 @@ KINDS = {"plain": (COLUMNS, VALUES, SQUARES, LINES), "equal rows": (COLUMNS, SQU
          "leaf size": (COLUMNS, VALUES), "node limit": (COLUMNS, VALUES), "ties": (VALUES, LINES),
          "last bit": (VALUES, LINES), "tiny values": (VALUES,), "seconds": (VALUES,),
          "large targets": (SQUARES,), "tiny targets": (SQUARES,)}
-TRIAL = {"X": [[0, 1], [1, 0], [0, 0], [1, 1]] * 5, "y": [0, 1, 0, 1] * 5, "depth": 1,
-         "weight": None, "leaf": 1, "nodes": None, "limit": 60.0}
+USUAL = {"weight": None, "price": 0.0, "leaf": 1, "nodes": None, "limit": 5.0}
+TRIAL = USUAL | {"X": [[0, 1], [1, 0], [0, 0], [1, 1]] * 5, "y": [0, 1, 0, 1] * 5, "depth": 1,
+                 "limit": 60.0}
 ALL = {"weights", "split price", "leaf size", "node limit", "text labels", "time limit"}
 LARGE = 125     # every so many cases, one is too large for most packages, with a second to do it
 
@@ -85,9 +86,8 @@ def draw(number):
         y[:] = 1
     elif kind == "text labels":
         y = np.array(["no", "yes", "perhaps"])[y]
-    case = {"kind": kind, "form": form, "X": X.tolist(), "y": y.tolist(),
-            "depth": int(rng.integers(1, 3)), "weight": None, "price": 0.0, "leaf": 1,
-            "nodes": None, "limit": 5.0}
+    case = USUAL | {"kind": kind, "form": form, "X": X.tolist(), "y": y.tolist(),
+                    "depth": int(rng.integers(1, 3))}
     change = {"weights": ("weight", rng.integers(1, 6, len(X)).tolist()),
               "split price": ("price", float(rng.choice([0.5, 1.0, 2.0]))),
               "leaf size": ("leaf", int(rng.integers(2, 5))),
@@ -121,10 +121,9 @@ def printed(source, limit):
             form = COLUMNS if np.isin(X, (0, 1)).all() else VALUES
             kind = "leaf size" if row["min_samples_leaf"] > 1 else "time limit"
             optima.append(row["errors"])
-        cases.append({"kind": kind, "form": form, "X": X.tolist(), "y": y.tolist(),
-                      "depth": row["max_depth"], "weight": None, "price": 0.0,
-                      "leaf": row["min_samples_leaf"], "nodes": None, "limit": limit,
-                      "data": row["dataset"]})
+        cases.append(USUAL | {
+            "data": row["dataset"], "kind": kind, "form": form, "X": X.tolist(), "y": y.tolist(),
+            "depth": row["max_depth"], "leaf": row["min_samples_leaf"], "limit": limit})
     return cases, optima
 
 

@@ -166,3 +166,26 @@ def test_printed_optima_of_first_rows_and_of_explained_variance():
             assert judge(case, optimum)[0] == "optimal"
             assert judge(case, 0.999 * optimum)[0] == "outside"
             assert judge(case, 1.001 * optimum)[0] == "beaten"
+
+
+@pytest.mark.parametrize("source", ["DL8.5", "pytrees DL8.5", "pytrees ConTree", "ConTree",
+                                    "Quant-BnB"])
+def test_the_record_of_printed_optima_is_about_these_numbers(source):
+    """A verdict fits the number, what packages returned fits the verdict, and each is there."""
+    records = load_records("referee_printed").set_index("source")
+    if source not in records.index:
+        pytest.skip("not recorded yet")
+    cases, optima = printed(source, 1.0)
+    numbers = records.loc[source, "measures"]["numbers"]
+    assert len(numbers) == len(cases)
+    for case, optimum, one in zip(cases, optima, numbers):
+        assert (one["data"], one["rows"], one["depth"], one["leaf"]) == (
+            case["data"], len(case["y"]), case["depth"], case["leaf"])
+        assert one["printed"] == pytest.approx(optimum)
+        assert one["outcome"] in ("optimal", "beaten", "outside", "open")
+        if one["least"] is not None:
+            near = 1e-6 * abs(optimum)
+            if one["outcome"] == "optimal":     # proved: nobody has less
+                assert one["least"] >= optimum - near
+            if one["least"] < optimum - near:   # a tree is there that has less
+                assert one["outcome"] == "beaten"
