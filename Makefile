@@ -127,7 +127,8 @@ check-book: $(INSTALLED) ## open every built page in a browser, desktop, phone, 
 	@echo "check-book: opening every page in a browser, four times ($(PAGES_TAKE))"
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist load --max-worker-restart 0 tests/book/check_pages.py tests/book/check_walks.py -q
 
-archive: book ## pack the built book for reading offline (dist/)
+archive: book ## pack the built book, and its sources as source.zip, for reading offline (dist/)
+	git archive --format zip --prefix optimal-decision-trees/ --output _build/html/source.zip HEAD
 	$(BIN)/python -c "import shutil; print(shutil.make_archive('dist/optimal-decision-trees', 'zip', '_build/html'))"
 
 pdf: book ## print the built book with a headless browser (dist/optimal-decision-trees.pdf)
