@@ -6,6 +6,7 @@ A proof is one that :func:`odtbook.check_certificate.check` has accepted.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import tempfile
 import time
@@ -162,7 +163,7 @@ def referee(tree: Any, X: ArrayLike, y: ArrayLike, *, max_depth: int | None = No
         if broken or not beaten:
             if not proof:
                 model.time_limit = max(0.1, time_limit - (time.monotonic() - begun))
-                proof += case.proof(model)
+                proof[:] = case.proof(model)
             certificate, claim = proof
             bound = 0.0 if certificate is None else float(certificate.lower_bound)
     proved = certificate is not None and own.cost - Fraction(bound) <= 2 * case.tolerance
@@ -335,12 +336,15 @@ class Case:
 
     def searched(self, limits, time_limit):
         """Return a fitted search for the best tree within the limits, and a list for its proof."""
-        key = (self.X.shape, self.X.tobytes(), self.y.tobytes(), self.weight.tobytes(), self.least,
-               self.price, self.classes is None, *limits.values(), time_limit)
-        if key not in KEPT:
+        question = hashlib.sha256(repr((self.X.shape, self.least, self.price, self.classes is None,
+                                        limits, time_limit)).encode())
+        for values in (self.X, self.y, self.weight):
+            question.update(np.ascontiguousarray(values))
+        if (kept := KEPT.get(question.digest())) is None:
+            kept = self.search(limits, 0.5 * time_limit), []
             KEPT.clear()
-            KEPT[key] = self.search(limits, 0.5 * time_limit), []
-        return KEPT[key]
+            KEPT[question.digest()] = kept
+        return kept
 
     def search(self, limits, seconds):
         """Return a fitted search for the best tree within the limits."""
