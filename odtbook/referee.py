@@ -33,6 +33,7 @@ ROUNDED = Fraction(1, 10**12), Fraction(1, 10**8)   # of weights that are not, o
 # of squared errors or not, over 0/1 columns or thresholds
 SEARCHES = {(False, True): "MurTreeClassifier", (False, False): "ContinuousTreeClassifier",
             (True, True): "MurTreeRegressor", (True, False): "ContinuousTreeRegressor"}
+MOST_WORK = 2**39       # products of a check, for one minute or so
 DEEPEST = 5             # of a search for squared errors over all thresholds
 
 
@@ -45,7 +46,8 @@ class Verdict:
     status : {"optimal", "beaten", "open", "outside"}
         ``"optimal"``: a checked certificate proves that no tree within the limits is better.
         ``"beaten"``: ``better`` is.  ``"open"``: neither was found in time.  ``"outside"``: the
-        tree is not within the limits itself.
+        tree is not within the limits itself, or predictions or a number are better than what is
+        proved of every tree within them.
     objective : float
         Weighted errors or squared errors of the given tree, plus its price, counted again.
     bound : float
@@ -120,7 +122,8 @@ def referee(tree: Any, X: ArrayLike, y: ArrayLike, *, max_depth: int | None = No
     sample_weight : array, shape (n_rows,), optional
         Weights of the rows (default: one); a row of weight 0 is left out.
     time_limit : float, default=60.0
-        Seconds for the search and the proof.  The check takes more.
+        Seconds for the search and the proof.  The check takes more, and where it would take many
+        minutes the verdict is "open".
 
     Returns
     -------
@@ -165,7 +168,10 @@ def referee(tree: Any, X: ArrayLike, y: ArrayLike, *, max_depth: int | None = No
                 model.time_limit = max(0.1, time_limit - (time.monotonic() - begun))
                 proof[:] = case.proof(model)
             certificate, claim = proof
-            bound = 0.0 if certificate is None else float(certificate.lower_bound)
+            if certificate is None:
+                claim, bound = f"{claim} The search alone says {number_text(bound)}.", 0.0
+            else:
+                bound = float(certificate.lower_bound)
     proved = certificate is not None and own.cost - Fraction(bound) <= 2 * case.tolerance
     less = certificate is not None and Fraction(bound) - own.cost > case.tolerance
     status = ("outside" if broken or less else "beaten" if beaten else "optimal" if proved else
@@ -176,8 +182,9 @@ def referee(tree: Any, X: ArrayLike, y: ArrayLike, *, max_depth: int | None = No
     cost = {"objective": float(own.cost), "bound": bound,
             "better_objective": float(found.cost) if better is not None else None}
     subject = "the number says" if own.predicted is None else "the tree has"
-    return Verdict(status, better=better, certificate=certificate, claim=claim, notes=notes,
-                   sentence=_sentence(status, case, subject, broken, claim, **cost), **cost)
+    sentence = _sentence(status, case, subject, broken, claim, **cost)
+    return Verdict(status, better=better, certificate=certificate, notes=notes,
+                   claim="" if certificate is None else claim, sentence=sentence, **cost)
 
 
 def _sentence(status, case, subject, broken, claim, objective, bound, better_objective):
@@ -195,7 +202,8 @@ def _sentence(status, case, subject, broken, claim, objective, bound, better_obj
         return f"optimal: {own}, and {claim}" + (
             "." if objective == bound else "; the difference is rounding.")
     return (f"open: {own}, and what is proved is that no tree within the limits has "
-            f"less than {number_text(bound)}, a gap of {number_text(max(0, objective - bound))}.")
+            f"less than {number_text(bound)}, a gap of {number_text(max(0, objective - bound))}"
+            + (f": {claim}" if claim and not bound else "."))
 
 
 @dataclass(frozen=True)
@@ -362,6 +370,11 @@ class Case:
             certificate = model.certificate(self.X, self.y, self.weight)
         except ValueError as error:
             return None, str(error)
+        splits = sum(len(np.unique(column)) - 1 for column in self.X.T)
+        sums = 3 if self.classes is None else len(self.classes)
+        lines = int(np.sum(certificate.arrays["table"] < 0))    # with all pairs of splits
+        if lines * splits**2 * len(self.y) * sums > MOST_WORK:
+            return None, f"the check of a certificate over {splits} splits takes too long."
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "proof.npz"
             certificate.save(path)

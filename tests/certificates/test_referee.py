@@ -333,3 +333,14 @@ def test_what_is_kept_for_further_trees_is_that_of_their_question(monkeypatch):
         KEPT.clear()
         fresh = referee(5, VOTES, y, **options)
         assert (kept.status, kept.better_objective) == (fresh.status, fresh.better_objective)
+
+
+def test_a_proof_that_nobody_checked_is_none(monkeypatch):
+    """It says what the search alone says, and counts as no bound."""
+    monkeypatch.setattr("odtbook.referee.MOST_WORK", 0)
+    KEPT.clear()
+    verdict = referee(2, VOTES, MAJORITY, max_depth=2)
+    assert (verdict.status, verdict.bound, verdict.certificate, verdict.claim) == (
+        "open", 0.0, None, "")
+    assert "over 3 splits takes too long. The search alone says 2." in str(verdict)
+    KEPT.clear()
