@@ -304,10 +304,10 @@ class BinOCTClassifier(ProgramClassifier):
         def found(splits, label, event):
             tree = problem.checked(from_full_tree(splits, label, rows, cuts))
             if tree is not None:
-                run.keep_if_no_worse(tree, event)
+                run.offer(tree, event=event, equal=True)
 
         try:
-            run.status = search.run(
+            run.ended = search.run(
                 run.tree, run.clock, found, floor=run.bound * problem.factor,
                 unit=1.0 if problem.counted else None, n_jobs=effective_n_jobs(self.n_jobs),
                 random_state=self.random_state, settings=self._options.settings)

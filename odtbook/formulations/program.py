@@ -13,9 +13,10 @@ from sklearn.utils._param_validation import StrOptions
 from odtbook.formulations.engines import library
 from odtlib.column_generation.units import MAX_WHOLE_SUM, in_units
 from odtlib.estimator import Outcome, TreeClassifier
+from odtlib.fit import STOPPED, Fit
 from odtlib.heuristics.cart import single_leaf
 from odtlib.heuristics.start import starting_tree, warm_up_start
-from odtlib.report import Clock, SolveReport, status_of
+from odtlib.report import Clock, status_of
 from odtlib.text import number_text
 from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.trees import cut_back, penalised_errors
@@ -30,7 +31,6 @@ SECONDS_PER_NONZERO = 4e-7  # to build an integer program, generously
 # HiGHS's own tolerances are absolute and larger than what weights that are not whole can bear
 EXACT = dict.fromkeys(("mip_feasibility_tolerance", "primal_feasibility_tolerance",
                        "dual_feasibility_tolerance"), 1e-9)
-STATUS = {"optimal": "heuristic", "died": "memory_limit"}
 
 
 class Formulation(NamedTuple):
@@ -151,38 +151,31 @@ class Problem:
         return tree if tree.n_splits <= self.max_splits else None
 
 
-class Run:
-    """The best tree of a fit, the bound, and how both came about."""
+class ProgramFit(Fit):
+    """A fit by a program, which begins from a tree.
 
-    def __init__(self, problem, clock, tree, given, bound, verbose):
-        self.problem, self.clock, self.verbose = problem, clock, verbose
-        self.tree, self.objective, self.bound = tree, problem.cost(tree), bound
-        self.given, self.status = given, "time_limit"
-        self.counters, self.trace = {}, []
-        # a tree that only stands in for one that the solver does not find is not shown yet
-        self.shown = self.objective if given else np.inf
-        if given:
+    A tree that was not ``given`` stands in for one that the solver does not find; the trace shows
+    it where it remains.
+    """
+
+    def __init__(self, problem, clock, tree, start, bound, verbose):
+        super().__init__(clock, problem.cost, scale=problem.scale, start=start, bound=bound,
+                         verbose=verbose)
+        self.given, self.ended, self.shown = start is not None, "time_limit", np.inf
+        self.offer(tree)
+        if self.given:
             self.counters["start_objective"] = self.objective
-        self.note(clock.elapsed, "start" if given else "nothing")
+        self.note("start" if self.given else "nothing", None if self.given else np.inf)
 
-    def note(self, seconds, event, shown=None, bound=None):
-        """Write a line of the trace."""
-        if shown is not None and shown < self.shown:
-            self.shown = shown
-        low = self.bound if bound is None else bound
-        self.trace.append((seconds, self.shown, min(low, self.shown), event))
-        if self.verbose and event != "bound":
-            print(f"{seconds:8.1f} s  objective {self.shown:g}  {event}", flush=True)
+    def note(self, event, objective=None, bound=None, seconds=None):
+        """As in the base class; no incumbent that was shown is followed by a worse one."""
+        self.shown = min(self.shown, self.objective if objective is None else objective)
+        super().note(event, self.shown, bound, seconds)
 
-    def keep_if_no_worse(self, tree, event=None):
-        """Keep a tree that is at least as good as the best, and return whether it is."""
-        value = self.problem.cost(tree)
-        if value > self.objective:
-            return False
-        self.tree, self.objective = tree, value
-        if event:
-            self.note(self.clock.elapsed, event, value)
-        return True
+    def take(self, tree):
+        """Keep a tree for what is proved of it, although another one may be better."""
+        self.objective = np.inf
+        self.offer(tree)
 
 
 class ProgramClassifier(TreeClassifier):
@@ -268,30 +261,28 @@ class ProgramClassifier(TreeClassifier):
         What has ``ended`` the search for fewer splits leaves that tree.
         """
         grown, begin = self._begin(problem, clock, smaller, ended is None)
-        run = Run(problem, clock, begin, self.start is not None,
-                  self._lower_bound(problem), self.verbose)
+        run = ProgramFit(problem, clock, begin, self._start_word(), self._lower_bound(problem),
+                         self.verbose)
         space = "all trees"
-        try:
+        with run.stops():
             if ended is not None:
-                run.status = ended
+                run.ended = ended
             elif problem.max_splits == 0 or np.all(problem.X == problem.X[0]):
-                run.status, run.bound = "optimal", run.objective        # a leaf is all there is
+                run.finish()        # a leaf is all there is
                 space = self._space(problem)
             else:
                 formulation = self._formulate(problem, grown, clock)
                 space = formulation.space
                 run.counters.update(formulation.counters, nonzeros=formulation.n_nonzeros)
                 if formulation.n_nonzeros > MAX_NONZEROS:
-                    run.status = "memory_limit"
+                    run.ended = "memory_limit"
                 elif formulation.n_nonzeros * SECONDS_PER_NONZERO < clock.remaining:
                     self._run_solver(problem, formulation, run)
-        except KeyboardInterrupt:
-            run.status = "interrupted"
-        if run.status == "infeasible":
+        if run.ended == "infeasible":
             if problem.counted and problem.groups is None:
                 raise RuntimeError("the solver calls the program infeasible, which it never is; "
                                    "please report this data set as a bug of odtlib.")
-            run.status, run.bound = "heuristic", 0.0    # weights too far apart for its tolerances
+            run.ended, run.bound = "heuristic", 0.0     # weights too far apart for its tolerances
         return self._outcome(problem, run, space)
 
     def _lower_bound(self, problem):
@@ -326,24 +317,21 @@ class ProgramClassifier(TreeClassifier):
             priorities=self._priorities(program),
             time_limit=None if clock.time_limit is None else max(0.05, clock.remaining),
             random_state=int(check_random_state(self.random_state).randint(2**31 - 1)))
-        run.status = solution.status
         run.counters.update(solution.counters, solver_bound=solution.bound / problem.factor)
         for seconds, incumbent, bound, event in solution.events:
-            run.note(begin + seconds, event, incumbent / problem.factor,
-                     max(floor, bound / problem.factor))
+            run.note(event, incumbent / problem.factor, max(floor, bound / problem.factor),
+                     begin + seconds)
         run.bound = max(floor, solution.bound / problem.factor)
         found = None
         if solution.values is not None:
             found = problem.checked(program.tree(solution.values))
-        if found is not None and run.keep_if_no_worse(found):
-            return
-        if run.given:
-            return
-        # a stand-in may lie outside the program's candidates: what is proved goes first
-        if found is not None and problem.cost(found) <= run.bound + PROOF * problem.scale:
-            run.tree, run.objective = found, problem.cost(found)
-        else:
-            run.counters["fallback"] = 1
+        if (found is None or not run.offer(found, equal=True)) and not run.given:
+            # a stand-in may lie outside the program's candidates: what is proved goes first
+            if found is not None and problem.cost(found) <= run.bound + PROOF * problem.scale:
+                run.take(found)
+            else:
+                run.counters["fallback"] = 1
+        run.ended = solution.status         # a Ctrl-C before counts
 
     def _priorities(self, program):
         """Return the branching priorities, or None."""
@@ -367,14 +355,13 @@ class ProgramClassifier(TreeClassifier):
         return grown, min(candidates, key=problem.cost)
 
     def _outcome(self, problem, run, space):
-        ended = STATUS.get(run.status, run.status)
         if "fallback" in run.counters or run.shown > run.objective:
-            if not run.given and run.status != "optimal":
+            if not run.given and run.ended != "optimal":
                 run.counters["fallback"] = 1
-                run.note(run.clock.elapsed, "cart, as the solver found no tree", run.objective)
-        if ended not in ("time_limit", "memory_limit", "interrupted"):
-            ended = "heuristic"
-        if status_of(ended, run.objective, run.bound, problem.scale) == "optimal":
+                run.note("cart, as the solver found no tree")
+        if run.ended not in STOPPED:
+            run.ended = "memory_limit" if run.ended == "died" else "heuristic"
+        if status_of(run.ended, run.objective, run.bound, problem.scale) == "optimal":
             run.bound = run.objective       # a solver's bound is right up to its tolerance
         if run.given:
             run.counters["gain"] = run.counters["start_objective"] - run.objective
@@ -384,11 +371,8 @@ class ProgramClassifier(TreeClassifier):
         run.counters["time_to_best"] = next(
             (seconds for seconds, incumbent, _, _ in run.trace
              if incumbent <= run.objective + PROOF * problem.scale), run.clock.elapsed)
-        report = SolveReport(
-            ended, run.objective, run.bound, run.clock.elapsed,
-            counters=run.counters, start=self._start_word(), trace=run.trace,
-            proof=f"optimal for {space} at {self._limits(problem)}", scale=problem.scale)
-        return Outcome(self._tree_of_features(run.tree), report)
+        run.proof = f"optimal for {space} at {self._limits(problem)}"
+        return Outcome(self._tree_of_features(run.tree), run.report())
 
     def _limits(self, problem):
         limits = self._depth_in_words()
