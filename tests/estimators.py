@@ -78,7 +78,7 @@ EXPECTED_FAILURES = {
     **{name: _TINY for name in CLASSIFIERS if name != "CARTClassifier"},
     **{name: {**_TINY, **_BITS} for name in ("MurTreeClassifier", "FlowOCTClassifier")},
     "MurTreeRegressor": _BITS,
-    "TunedCARTClassifier": {**_TINY, "check_sample_weight_equivalence_on_dense_data":
+    "TunedCARTClassifier": {"check_sample_weight_equivalence_on_dense_data":
                             "folds, and shares of the rows, count rows and not weights"},
     "ConstrainedForestRegressor": {"check_sample_weight_equivalence_on_dense_data":
                                    "a bootstrap draws rows and not weights"},

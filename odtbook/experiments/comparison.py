@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # name in the table -> public class; a method appears as soon as odtlib has its class
 METHODS = {
     "CART": "CARTClassifier",
-    "CART*": "TunedCARTClassifier",
+    "tuned CART": "TunedCARTClassifier",
     "local search": "LocalSearchTreeClassifier",
     "OCT": "OCTClassifier",
     "flow OCT": "FlowOCTClassifier",

@@ -1,6 +1,7 @@
 """What exists to repeat a paper: searches as printed, programs as subproblems, variants of cuts."""
 
 from odtbook.published.candidates import GeneratedSplitsClassifier
+from odtbook.published.cart import cart_star
 from odtbook.published.constrained import PaperTreeRegressor, paper_model
 from odtbook.published.murtree import PaperSearch, dl85_search
 from odtbook.published.random_paths import (
@@ -14,5 +15,5 @@ from odtbook.published.subproblems import Subproblems, pricing
 from odtbook.published.sweep import Sweep
 
 __all__ = ["GeneratedSplitsClassifier", "PaperSearch", "PaperTreeRegressor", "PathPool",
-           "RandomPaths", "SampledColumns", "Subproblems", "Sweep", "dl85_search",
+           "RandomPaths", "SampledColumns", "Subproblems", "Sweep", "cart_star", "dl85_search",
            "heuristic_pricing", "paper_model", "pricing", "row_cuts", "violated_point"]

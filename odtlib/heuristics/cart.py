@@ -26,13 +26,7 @@ from odtlib.heuristics.ranks import RankedRows
 from odtlib.report import Clock, TimeUp, default_objective
 from odtlib.tree import LEAF, DecisionTree
 
-# The grid of CART* (Firat et al. 2020, Table 5): 2 * 4 * 2 * 5 = 80 combinations.
-TUNING_GRID = {
-    "criterion": ["gini", "entropy"],
-    "min_samples_split": [0.02, 0.05, 0.1, 0.2],
-    "class_weight": [None, "balanced"],
-    "min_samples_leaf": [0.01, 0.05, 0.1, 0.2, 1],
-}
+PRUNING, DEPTHS = (0.01, 0.003, 0.0), 10    # ccp_alpha, and the small depths, without a grid
 MOMENT = 0.25                            # seconds
 ONE_LEAF = np.array([[-1, 0, -1, -1]])   # a table of nodes: feature, cut, left, right
 
@@ -240,22 +234,24 @@ class CARTClassifier(TreeClassifier):
 
 @dataclass(eq=False, repr=False)
 class TunedCARTClassifier(TreeClassifier):
-    """Choose CART's parameters by cross-validation and grow it on all rows (CART*).
+    """Choose CART's depth and pruning by cross-validation, and grow it on all rows.
 
-    All 80 combinations of ``criterion``, ``min_samples_split``, ``class_weight`` and
-    ``min_samples_leaf`` in Table 5 of Firat et al. (2020) are compared by the mean accuracy over
-    ten stratified folds; the first of the best wins.  The table's ``min_samples_leaf`` of 1 is
-    read as one row: as the share 1.0 it would always give a tree without splits.
+    All combinations are compared by the mean accuracy over the folds; the first of the best wins,
+    which is the one that prunes most and is least deep.
 
-    The grid's class weights multiply the weights of the rows while a tree grows, and nothing else.
+    Class weights of the grid multiply the weights of the rows while a tree grows, and nothing else.
     The objective in the report and the accuracies use the weights of the rows, those of the
     parameter ``class_weight`` included, so that all combinations are measured in the same way.
 
     Parameters
     ----------
     max_depth : int or None, default=3
-        Maximum depth of the tree.  It is the same for every combination; None grows until the
-        leaves are pure.
+        Maximum depth of the tree.  None for no limit; the pruning alone is chosen then.
+    grid : dict, list of dict or None, default=None
+        The values to combine, by parameters of :class:`CARTClassifier`, as in scikit-learn's
+        ``ParameterGrid``.  None takes ``ccp_alpha`` of 0.01, 0.003 and 0, and each ``max_depth``
+        from 1 to the maximum; where that is above 10, 1 to 10 and the maximum.
+        ``odtbook.published.cart_star`` gives the 80 combinations of Firat et al. (2020), Table 5.
     min_samples_leaf : int or float, default=1
         Minimum number of samples per leaf.  A float is a share of the training rows.  It is a lower
         limit for every combination: the larger of it and the grid's value counts.
@@ -290,6 +286,7 @@ class TunedCARTClassifier(TreeClassifier):
         **TreeClassifier._parameter_constraints,
         **{name: CARTClassifier._parameter_constraints[name]
            for name in ("max_depth", "min_samples_leaf")},
+        "grid": [dict, list, None],
         "cv": ["cv_object"],
     }
 
@@ -297,6 +294,7 @@ class TunedCARTClassifier(TreeClassifier):
 
     max_depth: int | None = 3
     _: KW_ONLY
+    grid: dict | list | None = None
     min_samples_leaf: float = 1
     class_weight: dict | str | None = None
     cv: Any = 10
@@ -311,7 +309,7 @@ class TunedCARTClassifier(TreeClassifier):
         clock = fit.clock
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        combinations = list(ParameterGrid(TUNING_GRID))
+        combinations = self._combinations(len(y))
         same = {"max_depth": self.max_depth, "least_leaf": self.min_samples_leaf,
                 "random_state": seed}
         accuracy = np.full((1, len(combinations)), np.nan)
@@ -325,7 +323,7 @@ class TunedCARTClassifier(TreeClassifier):
                     if clock.remaining <= longest:     # the time that the last tree takes
                         raise TimeUp
                     begin = clock.elapsed
-                    trees[k] = grow(**same, **combination)
+                    trees[k] = grow(**{**same, **combination})
                     longest = max(longest, clock.elapsed - begin)
                     hit = trees[k].predict_codes(X[test]) == y[test]
                     accuracy[fold, k] = np.average(hit, weights=weight[test])
@@ -337,7 +335,8 @@ class TunedCARTClassifier(TreeClassifier):
         last = patient_clock(0.0 if fit.ended == "interrupted" else clock.time_limit and
                              clock.remaining)
         try:
-            tree = _Grower(X, y, self.classes_, sample_weight, last)(**same, **self.best_params_)
+            tree = _Grower(X, y, self.classes_, sample_weight, last)(
+                **{**same, **self.best_params_})
         except TimeUp:
             tree = trees.get(best) or single_leaf(X, y, len(self.classes_), sample_weight)
             fit.ended = fit.ended if fit.stopped else "time_limit"
@@ -347,6 +346,27 @@ class TunedCARTClassifier(TreeClassifier):
 
     def _count_rows_per_leaf(self, n_rows):
         """Leave a share as it is: it is one of the rows of each fold."""
+
+    def _combinations(self, n_rows):
+        """Return the combinations of parameters that are compared."""
+        grid = self.grid
+        if grid is None:
+            grid = {"ccp_alpha": PRUNING}
+            if self.max_depth is not None:
+                most = self._depth_within(n_rows)
+                grid["max_depth"] = [*range(1, min(most - 1, DEPTHS) + 1), most]
+        try:
+            combinations = list(ParameterGrid(grid))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"grid is no grid ({error}); give a list of values for each "
+                             "parameter.") from None
+        known = CARTClassifier().get_params().keys() - {"random_state"}
+        for combination in combinations:
+            for name in combination.keys() - known:
+                raise ValueError(f"grid has {name!r}, which is none of "
+                                 f"{', '.join(sorted(known))}.")
+            CARTClassifier(**combination)._validate_params()
+        return combinations
 
     def _folds(self, X, y):
         cv = self.cv

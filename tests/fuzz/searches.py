@@ -20,6 +20,7 @@ from odtbook.published import (
     PaperSearch,
     SampledColumns,
     Sweep,
+    cart_star,
     dl85_search,
     heuristic_pricing,
 )
@@ -372,12 +373,13 @@ def cart(draw):
 
 @fuzz(0.5, "TunedCARTClassifier.fit")
 def tuned_cart(draw):
-    """CART with a cost of complexity chosen by cross-validation."""
+    """CART with parameters chosen by cross-validation."""
     problem = draw.classified(classes=2)
     if problem is None:
         return None
     depth = draw.pick(1, 2)
-    model = odtlib.TunedCARTClassifier(depth, cv=2, random_state=0)
+    model = odtlib.TunedCARTClassifier(depth, grid=draw.pick(None, cart_star().grid), cv=2,
+                                       random_state=0)
     return classifier_case(model, depth, problem, exact=False)
 
 

@@ -12,9 +12,9 @@ from sklearn.model_selection import GridSearchCV, ParameterGrid, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_sample_weight
 
+from odtbook.published import cart_star
 from odtlib import CARTClassifier, TunedCARTClassifier
 from odtlib.heuristics import cart
-from odtlib.heuristics.cart import TUNING_GRID
 from odtlib.heuristics.start import starting_tree
 
 
@@ -84,7 +84,7 @@ def test_depth_zero_and_constant_features_give_a_leaf():
 
 
 def test_the_grid_of_the_paper():
-    sizes = {name: len(values) for name, values in TUNING_GRID.items()}
+    sizes = {name: len(values) for name, values in cart_star().grid.items()}
     assert np.prod(list(sizes.values())) == 80
     assert sizes == {"criterion": 2, "min_samples_split": 4, "class_weight": 2,
                      "min_samples_leaf": 5}
@@ -93,9 +93,9 @@ def test_the_grid_of_the_paper():
 def test_same_choice_as_a_grid_search():
     X, y = load_wine(return_X_y=True)
     X, y = np.round(X, 2).astype(np.float32).astype(float)[::2], y[::2]
-    ours = TunedCARTClassifier(max_depth=3, cv=4, random_state=0).fit(X, y)
+    ours = cart_star(3, cv=4, random_state=0).fit(X, y)
     seed = np.random.RandomState(0).randint(2**31 - 1)
-    theirs = GridSearchCV(DecisionTreeClassifier(max_depth=3, random_state=seed), TUNING_GRID,
+    theirs = GridSearchCV(DecisionTreeClassifier(max_depth=3, random_state=seed), cart_star().grid,
                           cv=4).fit(X, y)
     assert ours.best_score_ == pytest.approx(theirs.best_score_, abs=1e-12)
     assert ours.best_params_ == theirs.best_params_
@@ -110,9 +110,9 @@ def test_tuning_with_class_weights_and_a_smallest_leaf(least_leaf, class_weight)
     X, y = load_wine(return_X_y=True)
     X, y = np.round(X, 2).astype(np.float32).astype(float)[::2, 2:8], y[::2]
     weight = compute_sample_weight(class_weight, y)
-    model = TunedCARTClassifier(2, min_samples_leaf=least_leaf, class_weight=class_weight, cv=3,
-                                random_state=0).fit(X, y)
-    by_rows = TunedCARTClassifier(2, min_samples_leaf=least_leaf, cv=3, random_state=0)
+    model = cart_star(2, min_samples_leaf=least_leaf, cv=3, class_weight=class_weight,
+                      random_state=0).fit(X, y)
+    by_rows = cart_star(2, min_samples_leaf=least_leaf, cv=3, random_state=0)
     assert by_rows.fit(X, y, weight).tree_ == model.tree_
     assert model.verify(X, y) == pytest.approx(weight[model.predict(X) != y].sum())
 
@@ -126,7 +126,7 @@ def test_tuning_with_class_weights_and_a_smallest_leaf(least_leaf, class_weight)
         return DecisionTreeClassifier(max_depth=2, random_state=seed, min_samples_leaf=leaf,
                                       **options).fit(X[rows], y[rows], weight[rows])
 
-    combinations = list(ParameterGrid(TUNING_GRID))
+    combinations = list(ParameterGrid(cart_star().grid))
     scores = [np.mean([np.average(tree(train, **options).predict(X[test]) == y[test],
                                   weights=weight[test]) for train, test in folds])
               for options in combinations]
@@ -139,9 +139,37 @@ def test_tuning_with_class_weights_and_a_smallest_leaf(least_leaf, class_weight)
     assert smallest >= (least_leaf if isinstance(least_leaf, int) else least_leaf * len(X))
 
 
+@pytest.mark.parametrize("max_depth", [None, 0, 3, 40])
+def test_without_a_grid_depth_and_pruning_are_chosen(max_depth):
+    X, y = load_wine(return_X_y=True)
+    X, y = np.round(X, 2).astype(np.float32).astype(float)[::2], y[::2]
+    ours = TunedCARTClassifier(max_depth, cv=4, random_state=0).fit(X, y)
+    grid = {"ccp_alpha": [0.01, 0.003, 0.0]}
+    if max_depth is not None:
+        grid["max_depth"] = {0: [0], 3: [1, 2, 3], 40: [*range(1, 11), 40]}[max_depth]
+    assert ours.report_.counters["combinations"] == len(ParameterGrid(grid))
+    if max_depth == 0:          # of which scikit-learn makes no tree
+        assert ours.tree_.n_leaves == 1
+        return
+    seed = np.random.RandomState(0).randint(2**31 - 1)
+    theirs = GridSearchCV(DecisionTreeClassifier(random_state=seed), grid, cv=4).fit(X, y)
+    assert ours.best_score_ == pytest.approx(theirs.best_score_, abs=1e-12)
+    assert ours.best_params_ == theirs.best_params_
+    assert np.array_equal(ours.predict(X), theirs.predict(X))
+
+
+@pytest.mark.parametrize(("grid", "message"), [
+    ({"depth": [1]}, "grid has 'depth', which is none of ccp_alpha, class_weight, criterion"),
+    ({"max_depth": 2}, "grid is no grid"), ({"max_depth": [-1]}, "max_depth"),
+    ([], "grid"), ({"random_state": [0]}, "grid has 'random_state'")])
+def test_what_is_no_grid_is_refused(grid, message):
+    with pytest.raises(ValueError, match=message):
+        TunedCARTClassifier(grid=grid).fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+
+
 def test_tuning_with_little_time_still_gives_a_tree():
     X, y = load_wine(return_X_y=True)
-    model = TunedCARTClassifier(time_limit=1e-9, random_state=0).fit(X, y)
+    model = cart_star(time_limit=1e-9, random_state=0).fit(X, y)
     assert model.report_.status == "time_limit" and model.report_.counters["fits"] == 1
     assert model.best_params_["criterion"] == "gini" and np.isnan(model.best_score_)
     assert model.score(X, y) > 0.8
@@ -158,7 +186,7 @@ def test_tuning_can_be_interrupted(monkeypatch):
 
     monkeypatch.setattr(cart._Grower, "__call__", interrupted)
     X, y = load_wine(return_X_y=True)
-    model = TunedCARTClassifier(random_state=0).fit(X, y)
+    model = cart_star(random_state=0).fit(X, y)
     assert model.report_.status == "interrupted" and model.report_.counters["fits"] == 100
     # compared on the one fold that all 80 combinations have seen
     assert model.best_score_ == pytest.approx(np.round(model.best_score_ * 18) / 18)

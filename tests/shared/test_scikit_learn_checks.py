@@ -7,7 +7,6 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 import odtbook.formulations as formulations
-from odtlib.heuristics import cart
 from tests.estimators import EXPECTED_FAILURES, PUBLIC, QUICK, class_of, made
 
 # Integer programs would take minutes: a limit keeps them short, or one that they hardly reach.
@@ -18,10 +17,7 @@ LIMITS = {name: (0.05, 0.15) if name in formulations.__all__ else (None, 2.0) fo
 @pytest.mark.parametrize(("name", "limit"), [
     (name, limit) for name, limits in LIMITS.items() for limit in limits
     if limit is None or "time_limit" in class_of(name)._get_param_names()])
-def test_scikit_learns_checks(name, limit, monkeypatch):
-    # The checks look at the interface, for which a part of the grid will do.
-    monkeypatch.setattr(cart, "TUNING_GRID", {**cart.TUNING_GRID, "min_samples_split": [0.02],
-                                              "min_samples_leaf": [0.1, 1]})
+def test_scikit_learns_checks(name, limit):
     options = {option: None for option in ("random_state", "constraints") if option in QUICK[name]}
     if limit is not None:
         options["time_limit"] = limit
