@@ -160,7 +160,7 @@ def referee(tree: Any, X: ArrayLike, y: ArrayLike, *, max_depth: int | None = No
         found = own
     broken = case.broken(own, limits)
     beaten = own.cost - found.cost > case.tolerance
-    bound, certificate, claim = 0.0, None, ""
+    bound, certificate, claim, unproved = 0.0, None, "", ""
     if model.max_depth == depth:
         bound = float(model.report_.lower_bound)
         if broken or not beaten:
@@ -169,7 +169,8 @@ def referee(tree: Any, X: ArrayLike, y: ArrayLike, *, max_depth: int | None = No
                 proof[:] = case.proof(model)
             certificate, claim = proof
             if certificate is None:
-                claim, bound = f"{claim} The search alone says {number_text(bound)}.", 0.0
+                unproved = f": {claim} The search alone says {number_text(bound)}"
+                claim, bound = "", 0.0
             else:
                 bound = float(certificate.lower_bound)
     proved = certificate is not None and own.cost - Fraction(bound) <= 2 * case.tolerance
@@ -182,18 +183,18 @@ def referee(tree: Any, X: ArrayLike, y: ArrayLike, *, max_depth: int | None = No
     cost = {"objective": float(own.cost), "bound": bound,
             "better_objective": float(found.cost) if better is not None else None}
     subject = "the number says" if own.predicted is None else "the tree has"
-    sentence = _sentence(status, case, subject, broken, claim, **cost)
-    return Verdict(status, better=better, certificate=certificate, notes=notes,
-                   claim="" if certificate is None else claim, sentence=sentence, **cost)
+    sentence = _sentence(status, case, subject, broken or unproved, claim, **cost)
+    return Verdict(status, better=better, certificate=certificate, claim=claim, notes=notes,
+                   sentence=sentence, **cost)
 
 
-def _sentence(status, case, subject, broken, claim, objective, bound, better_objective):
+def _sentence(status, case, subject, why, claim, objective, bound, better_objective):
     """Return the verdict in words."""
     own, other = f"{subject} {case.words(objective)}", case.words(better_objective or 0.0)
-    if status == "outside" and not broken:
+    if status == "outside" and not why:
         return f"the work of no tree within the limits: {own}, and {claim}."
     if status == "outside":
-        return f"not within the limits, as {broken}" + (
+        return f"not within the limits, as {why}" + (
             f"; the best tree found within them has {other}." if better_objective is not None
             else ".")
     if status == "beaten":
@@ -203,7 +204,7 @@ def _sentence(status, case, subject, broken, claim, objective, bound, better_obj
             "." if objective == bound else "; the difference is rounding.")
     return (f"open: {own}, and what is proved is that no tree within the limits has "
             f"less than {number_text(bound)}, a gap of {number_text(max(0, objective - bound))}"
-            + (f": {claim}" if claim and not bound else "."))
+            f"{why}.")
 
 
 @dataclass(frozen=True)
