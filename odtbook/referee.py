@@ -123,7 +123,8 @@ def referee(tree: Any, X: ArrayLike, y: ArrayLike, *, max_depth: int | None = No
         Weights of the rows (default: one); a row of weight 0 is left out.
     time_limit : float, default=60.0
         Seconds for the search and the proof.  The check takes more, and where it would take many
-        minutes the verdict is "open".
+        minutes the verdict is "open".  Search and proof of the last question are kept for further
+        trees, also where this limit ended them.
 
     Returns
     -------
