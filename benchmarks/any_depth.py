@@ -14,10 +14,13 @@ from collections import Counter
 
 import numpy as np
 import pandas as pd
-from turns import Comparison, add_options, forms, timed, wanted
+from murtree import chosen_sets
+from turns import Comparison, add_options, forms, timed
 
-from odtbook.datasets import available, load
 from odtlib import MurTreeClassifier
+
+PROVED = {(True, True): "proved by both", (True, False): "proved by ours alone",
+          (False, True): "proved by theirs alone", (False, False): "proved by neither"}
 
 
 def run_ours(X, y, price, limit):
@@ -47,12 +50,8 @@ def main():
     options = parser.parse_args()
     shared = Comparison("errors and a price", "any", "FastSmallTree", options)
     counts = Counter()
-    for name in filter(lambda name: wanted(name, options), available("murtree")):
-        if name.endswith("_derived"):
-            continue
-        data = load(name)
-        labels = np.unique(data.y, return_inverse=True)[1]
-        for mark, X, y in forms(np.asarray(data.X).astype(np.uint8), labels, options.seeds):
+    for name, columns, labels in chosen_sets(options):
+        for mark, X, y in forms(np.asarray(columns, np.uint8), labels, options.seeds):
             frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])
             few = slice(0, 40)
             run_ours(X[few], y[few], 0.05, options.limit)      # compiles
@@ -68,13 +67,11 @@ def main():
                            lambda X=X, y=y, search=search: search("ours", run_ours, X, y),
                            lambda X=frame, y=y, search=search: search("theirs", run_theirs, X, y))
                 (_, ours, our_proof), (_, theirs, their_proof) = last["ours"], last["theirs"]
-                counts["proved by " + {(True, True): "both", (True, False): "ours alone",
-                                       (False, True): "theirs alone",
-                                       (False, False): "neither"}[our_proof, their_proof]] += 1
+                counts[PROVED[our_proof, their_proof]] += 1
                 if not (our_proof and their_proof):
-                    better = np.sign(round(theirs - ours, 6))
-                    counts[("theirs is better", "equal trees", "ours is better")[
-                        int(better) + 1]] += 1
+                    gap = round(theirs - ours, 6)
+                    counts["equal trees" if gap == 0 else
+                           "ours is better" if gap > 0 else "theirs is better"] += 1
     shared.summary()
     print(", ".join(f"{what}: {n}" for what, n in sorted(counts.items())))
 

@@ -128,12 +128,15 @@ class Fit:
         self.ended, self.bound = "optimal", self.objective
 
     def note(self, event, objective=None, bound=None, seconds=None):
-        """Add a line to the trace, of what is known now unless it is given; print it if asked."""
+        """Add a line to the trace, of what is known now unless it is given; print it if asked.
+
+        Not printed are lines of the event "bound", of which a solver can send hundreds.
+        """
         seconds = self.clock.elapsed if seconds is None else seconds
         objective = self.objective if objective is None else objective
         bound = min(self.bound if bound is None else bound, objective)
         self.trace.append((seconds, objective, bound, event))
-        if self.verbose:
+        if self.verbose and event != "bound":
             print(f"{seconds:8.1f} s  objective {objective:g}  bound {bound:g}  {event}",
                   flush=True)
 

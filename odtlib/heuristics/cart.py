@@ -236,8 +236,8 @@ class CARTClassifier(TreeClassifier):
 class TunedCARTClassifier(TreeClassifier):
     """Choose CART's depth and pruning by cross-validation, and grow it on all rows.
 
-    All combinations are compared by the mean accuracy over the folds; the first of the best wins,
-    which is the one that prunes most and is least deep.
+    All combinations are compared by the mean accuracy over the folds; the first of the best wins.
+    Without a grid that is the one that prunes most, and of these the least deep one.
 
     Class weights of the grid multiply the weights of the rows while a tree grows, and nothing else.
     The objective in the report and the accuracies use the weights of the rows, those of the
