@@ -7,38 +7,43 @@ from functools import cache
 import numpy as np
 
 
-def best_tree_cost(X, y, weight, n_classes, depth, nodes, min_leaf=1, penalty=0.0):
+def least_cost(X, leaf, depth, nodes=None, min_leaf=1, penalty=0.0):
     """Return the least cost of a tree over 0/1 columns, by trying all trees (Eq. 1).
 
-    The cost is the weight of the misclassified rows plus ``penalty`` for each feature node, one
-    number or one for each level; a tree has at most ``nodes`` of these, no more than ``depth`` on a
-    path, and ``min_leaf`` rows or more in every leaf.
+    The cost is what its leaves cost, ``leaf(rows)`` of a list of their rows, plus ``penalty`` for
+    each feature node, one number or one for each level; a tree has at most ``nodes`` of these, no
+    more than ``depth`` on a path, and ``min_leaf`` rows or more in every leaf.
     """
-    n_rows, weights = len(y), np.asarray(weight).tolist()
-    prices = np.broadcast_to(penalty, depth).tolist()
-
-    def rows_where(condition):
-        """The rows of a condition as the bits of a whole number."""
-        return sum(1 << row for row in range(n_rows) if condition[row])
-
-    columns = [rows_where(X[:, j] == 1) for j in range(X.shape[1])]
-    classes = [rows_where(y == c) for c in range(n_classes)]
+    n_rows, prices = len(X), np.broadcast_to(penalty, depth).tolist()
+    columns = [sum(1 << row for row in range(n_rows) if X[row, j] == 1) for j in range(X.shape[1])]
 
     @cache                      # the same rows come back in another order of the tests
-    def least_cost(rows, level, nodes):
-        sums = [sum(weights[row] for row in range(n_rows) if rows >> row & members >> row & 1)
-                for members in classes]
-        best = sum(sums) - max(sums)
-        for column in columns if level < depth and nodes > 0 else ():
+    def best(rows, level, nodes):
+        least = leaf([row for row in range(n_rows) if rows >> row & 1])
+        shares = [(None, None)] if nodes is None else [(n, nodes - 1 - n) for n in range(nodes)]
+        for column in columns if level < depth else ():
             left, right = rows & ~column, rows & column
             if min(left.bit_count(), right.bit_count()) < min_leaf:
                 continue
-            for left_nodes in range(nodes):
-                best = min(best, prices[level] + least_cost(left, level + 1, left_nodes)
-                           + least_cost(right, level + 1, nodes - 1 - left_nodes))
-        return best
+            for left_nodes, right_nodes in shares:
+                least = min(least, prices[level] + best(left, level + 1, left_nodes)
+                            + best(right, level + 1, right_nodes))
+        return least
 
-    return least_cost((1 << n_rows) - 1, 0, nodes)
+    return best((1 << n_rows) - 1, 0, nodes)
+
+
+def best_tree_cost(X, y, weight, n_classes, depth, nodes=None, min_leaf=1, penalty=0.0):
+    """Return the least weight of misclassified rows plus penalties; see :func:`least_cost`."""
+    weights, labels = np.asarray(weight).tolist(), np.asarray(y).tolist()
+
+    def errors(rows):
+        sums = [0.0] * n_classes
+        for row in rows:
+            sums[labels[row]] += weights[row]
+        return sum(sums) - max(sums)
+
+    return least_cost(X, errors, depth, nodes, min_leaf, penalty)
 
 
 def rows_with(X, *literals):

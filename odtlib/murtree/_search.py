@@ -686,6 +686,7 @@ def enter(t, control, penalties, counters, levels, scratch, cache, earlier):
             co[TARGET, n] = -np.inf
         elif co[BEST, n] <= penalty + deep:
             co[TARGET, n] = -np.inf              # the other trees have so many splits
+            co[REFINED, n] = min(co[REFINED, n], penalty + deep)
     if not keep_open(t, control, st, co) and nothing_open(co, low, high):
         return FINISH, work
     order_splits(control, levels.order[t], scratch.key, n_active, levels.active[t + 1], side_cost,
