@@ -897,6 +897,20 @@ def bound_by_similarity(feature, totals, n_active, width, value_1, value_0, boun
 
 
 @njit(**ADDRESSED)
+def weigh_children(totals, n_active, width, weight):
+    """Write what the rows of both children of each split can cost at the most.
+
+    ``weight``, (2, N) float64, receives it by side and split; the other arguments are those of the
+    module's docstring.
+    """
+    last = n_active * width
+    whole = np.float64(totals[last + width])
+    for k in range(n_active):
+        weight[1, k] = np.float64(totals[last + k])
+        weight[0, k] = whole - weight[1, k]
+
+
+@njit(**ADDRESSED)
 def bound_by_earlier_node(other, side, parent, parent_active, parent_width, feature, totals,
                           n_active, width, parent_index, other_bound_1, other_bound_0, bound_1,
                           bound_0):

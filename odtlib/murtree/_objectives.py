@@ -34,18 +34,20 @@ def _types_of(element, signed=None):
 
 
 def _signatures(count_arrays, totals, unsigned):
-    """Return the signatures of the five kernels of an objective, for its types of arrays."""
+    """Return the signatures of the six kernels of an objective, for its types of arrays."""
     i64, f64 = types.int64, types.float64
     opening = (_I32, _I64, _I64, i64, i64, DATA, unsigned, _I64, types.uint64[::1], _I64)
     preparing = (_I64, DATA, count_arrays, totals, types.float64[:, ::1], _F64, _I64)
     children = (i64, i64, _I64, i64, i64, DATA, count_arrays, _F64)
     similarity = (i64, totals, i64, i64, f64, f64, _F64, _F64)
     earlier = (i64, i64, totals, i64, i64, i64, totals, i64, i64, _I64, _F64, _F64, _F64, _F64)
-    return opening, preparing, children, similarity, earlier
+    weighing = (totals, i64, i64, types.float64[:, ::1])
+    return opening, preparing, children, similarity, earlier, weighing
 
 
 _TWO_CLASSES = (_kernels.open_node, _kernels.prepare_two_classes, _kernels.children_two_classes,
-                _kernels.bound_by_similarity, _kernels.bound_by_earlier_node)
+                _kernels.bound_by_similarity, _kernels.bound_by_earlier_node,
+                _kernels.weigh_children)
 _WEIGHTED_CLASSES = (_kernels.open_node, _kernels.prepare_weighted_classes,
                      _kernels.children_weighted_classes, *_TWO_CLASSES[3:])
 _CLASSES = (_kernels.open_node, _kernels.prepare_classes, _kernels.children_classes,

@@ -21,7 +21,8 @@ the numbers of node budgets, from 0 on, of a node and of its children:
 - ``active``: (N,) int64, which of all columns the node's are; ``order``: (N,) int64, its splits in
   the order of trial.
 - ``bound``: (2, C, N) float64, what a child costs at least, by side, its node budget, and split;
-  ``leaf_cost``: (2, N) float64, what it costs as a leaf.
+  ``leaf_cost``: (2, N) float64, what it costs as a leaf; ``limit``: (2, N) float64, what it costs
+  less than in any tree whose splits all pay, see :func:`limit_children`.
 - ``side_cost``: (5, N) float64, lines LEAF_0 to IMPURITY of each split, from the kernels;
   ``best_by_size``: (8,) float64, the least costs with 0 to 3 feature nodes of child 1, then of
   child 0.
@@ -75,9 +76,9 @@ UPPER, LOWER, BEST, TARGET, REFINED, VALUE, BEST_VALUE_1, BEST_VALUE_0, N_COST =
 FEATURE, BUDGET_1, BUDGET_0, EXACT, N_CHOICE = range(5)
 # Entries of ``control``.
 LEVEL, MODE, SIMILARITY, CACHE, FEATURE_ORDER, CHILD_ORDER, SHARE_SIZES, REFINE, ADDRESS_OPEN, \
-    ADDRESS_PREPARE, ADDRESS_CHILDREN, ADDRESS_SIMILARITY, ADDRESS_EARLIER, ADDRESS_CLOSURE, \
-    FILLED, SPECIALISED, INCREMENTAL, N_EXACT_CHILDREN, THREAD, N_THREADS, EARLIER_NODES, ROOM, \
-    FIRST_LEVEL, BY_LEVEL, READ, ALL_SPLITS, N_CONTROL = range(27)
+    ADDRESS_PREPARE, ADDRESS_CHILDREN, ADDRESS_SIMILARITY, ADDRESS_EARLIER, ADDRESS_WEIGHTS, \
+    ADDRESS_CLOSURE, FILLED, SPECIALISED, INCREMENTAL, N_EXACT_CHILDREN, THREAD, N_THREADS, \
+    EARLIER_NODES, ROOM, FIRST_LEVEL, BY_LEVEL, READ, ALL_SPLITS, SPLITS_PAY, N_CONTROL = range(29)
 ENTER, ADVANCE, RECEIVE, FINISH, DONE = range(5)
 BY_DEPTH_TWO, IN_ORDER, BY_GINI, AT_RANDOM = range(4)
 DYNAMIC, POST_ORDER, BY_GAP = range(3)
@@ -96,7 +97,7 @@ COUNTER_NAMES = ("nodes", "depth_two_pairs", "cache_hits", "pruned_by_bound", "p
 # are optima, and ``child_key`` has the keys of its two children.  ``active`` are the columns of the
 # level above, ``order`` is that of the splits, and ``totals`` has the weights of pairs of columns.
 Levels = namedtuple("Levels", "state cost choice exact leaf keys child_key rows class_start active "
-                              "order bound leaf_cost totals column_keys")
+                              "order bound leaf_cost limit totals column_keys")
 # What is used from one node to the next: sort keys and costs of the splits, best scores of both
 # children by size, the shape of a node (number of columns and width); a random number for each
 # column, two keys for each test of a column, and the arrays of the kernels, ``SharedArrays`` and
@@ -226,8 +227,8 @@ def try_shallow_trees(side_cost, n_active, depth, low, high, penalty, below, key
 
 
 @njit(**INNER)
-def combine(bound, exact, k, taken, low, high, child_low, child_high, penalty, choice, cost,
-            accept):
+def combine(bound, limit, exact, k, taken, low, high, child_low, child_high, penalty, choice,
+            cost, accept):
     """Go through all node budgets of the children of split ``k``; tell if one may be better.
 
     ``taken`` (int) is what the root takes from them, see :func:`root_takes`;
@@ -240,6 +241,8 @@ def combine(bound, exact, k, taken, low, high, child_low, child_high, penalty, c
     open_ = False
     for a in range(child_low, child_high + 1):
         for b in range(max(child_low, low - taken - a), min(child_high, high - taken - a) + 1):
+            if bound[1, a, k] >= limit[1, k] or bound[0, b, k] >= limit[0, k]:
+                continue
             n = a + b + taken
             value = penalty + bound[1, a, k] + bound[0, b, k]
             if value < cost[TARGET, n]:
@@ -647,6 +650,27 @@ def bound_children(st, terminal, below, deep, side_cost, leaf_cost, bound):
 
 
 @njit(**INNER)
+def limit_children(t, control, penalty, levels):
+    """Limit what the children of all splits may cost, where a split has a price.
+
+    Without the split, the tree of one child takes all rows.  That saves ``penalty`` (float) and the
+    cost of the other child, and adds at most what the rows of that child can cost at all.  So in
+    some best tree each child costs less than this, less the penalty (the leaf-support bound of
+    GOSDT, for trees of any size).  The other arguments are those of the module's docstring.
+    """
+    st, limit = levels.state[t], levels.limit[t]
+    if control[SPLITS_PAY] == 0:
+        return                                   # it is infinite from the beginning
+    if t == 0 and control[ALL_SPLITS]:
+        limit[:] = np.inf
+        return
+    call_at(control[ADDRESS_WEIGHTS], (levels.totals[t], st[N_ACTIVE], st[WIDTH], limit))
+    for side in range(2):
+        for k in range(st[N_ACTIVE]):
+            limit[side, k] -= penalty
+
+
+@njit(**INNER)
 def enter(t, control, penalties, counters, levels, scratch, cache, earlier):
     """Begin with a node: count it, take its shallow trees, order its splits, bound their children.
 
@@ -692,6 +716,7 @@ def enter(t, control, penalties, counters, levels, scratch, cache, earlier):
     order_splits(control, levels.order[t], scratch.key, n_active, levels.active[t + 1], side_cost,
                  scratch.shuffle)
     bound_children(st, terminal, below, deep, side_cost, levels.leaf_cost[t], levels.bound[t])
+    limit_children(t, control, penalty, levels)
     if passes_bounds_on(t, control, st, earlier[0]):
         bound_by_earlier_nodes(t, terminal, control, counters, levels, earlier)
     if control[CACHE] == DATASET and depth == 3 and terminal == 2:
@@ -808,12 +833,15 @@ def open_child(t, k, side, penalty, control, counters, levels, shape, row_bits):
     st, child, solved = levels.state[t], levels.state[t + 1], levels.exact[t]
     target, child_cost = levels.cost[t, TARGET], levels.cost[t + 1]
     mine, other = levels.bound[t, side], levels.bound[t, 1 - side]
+    limit, limit_of_other = levels.limit[t, side, k], levels.limit[t, 1 - side, k]
     low, high, first, last = st[LOW], st[HIGH], st[CHILD_LOW], st[CHILD_HIGH]
     child_low, child_high, taken = last + 1, -1, _root_takes(st[DEPTH])
     for a in range(first, last + 1):
         upper = -np.inf
         for b in range(max(first, low - taken - a), min(last, high - taken - a) + 1):
-            upper = max(upper, target[a + b + taken] - penalty - other[b, k])
+            if other[b, k] < limit_of_other:
+                upper = max(upper, target[a + b + taken] - penalty - other[b, k])
+        upper = min(upper, limit)
         child_cost[LOWER, a] = child_cost[UPPER, a] = mine[a, k]
         if solved[side, a] == 0 and mine[a, k] < upper:
             child_cost[UPPER, a] = upper
@@ -849,7 +877,7 @@ def advance(t, work, control, penalties, counters, levels, scratch, cache, share
     """
     st, co, ch = levels.state[t], levels.cost[t], levels.choice[t]
     order, solved, totals = levels.order[t], levels.exact[t], levels.totals[t]
-    bound = levels.bound[t]
+    bound, limit = levels.bound[t], levels.limit[t]
     depth, low, high, n_active = st[DEPTH], st[LOW], st[HIGH], st[N_ACTIVE]
     first, last, taken = st[CHILD_LOW], st[CHILD_HIGH], _root_takes(depth)
     level, penalty, below, third = costs_from(t, control, penalties)
@@ -865,18 +893,20 @@ def advance(t, work, control, penalties, counters, levels, scratch, cache, share
                 return FINISH, work
             work -= 1
             k = order[st[POSITION]]
-            if not combine(bound, solved, k, taken, low, high, first, last, penalty, ch, co, False):
+            if not combine(bound, limit, solved, k, taken, low, high, first, last, penalty, ch, co,
+                           False):
                 counters[PRUNED_BY_BOUND] += 1
                 for n in range(first, last + 1):
                     solved[0, n], solved[1, n] = 0, 0
-                combine(bound, solved, k, taken, low, high, first, last, penalty, ch, co, True)
+                combine(bound, limit, solved, k, taken, low, high, first, last, penalty, ch, co,
+                        True)
                 st[POSITION] += 1
                 continue
             st[STEP] = 3
             if not look_up_children(t, k, terminal, level, control, counters, levels,
                                     shape[N_COLUMNS], scratch.literals, cache):
-                if not combine(bound, solved, k, taken, low, high, first, last, penalty, ch, co,
-                               False):
+                if not combine(bound, limit, solved, k, taken, low, high, first, last, penalty, ch,
+                               co, False):
                     counters[PRUNED_BY_CACHE] += 1
                 elif depth == 3 and terminal == 2:
                     work -= solve_children(t, k, terminal, level, below, third, control, counters,
@@ -891,7 +921,7 @@ def advance(t, work, control, penalties, counters, levels, scratch, cache, share
                 n_rows = levels.class_start[t, shape[N_CLASSES]]
                 return ENTER, work - 10 - n_rows // 16
             continue
-        combine(bound, solved, k, taken, low, high, first, last, penalty, ch, co, True)
+        combine(bound, limit, solved, k, taken, low, high, first, last, penalty, ch, co, True)
         if control[SIMILARITY]:
             counters[SIMILARITY_UPDATES] += 1
             for n in range(max(first, terminal), last + 1):

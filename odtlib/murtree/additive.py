@@ -48,7 +48,7 @@ class AdditiveSolver(Solver):
             search = replace(search, similarity_bound=False)
         super().__init__(problem, max_depth, max_nodes, search=search, **options)
         if not self.control[S.SIMILARITY]:
-            self.space.shape[BOUND] = 0
+            self.space.shape[BOUND] = self.control[S.SPLITS_PAY] = 0
         self.least = 0.0 if sums.uneven else problem.least
         self.rounding = ROUNDING * problem.scale
         self.longest_step *= 2

@@ -432,6 +432,7 @@ class Workspace:
             active=np.zeros((levels + 1, width), np.int64),
             order=np.zeros((levels, width), np.int64),
             bound=np.zeros((levels, 2, budgets, width)), leaf_cost=np.zeros((levels, 2, width)),
+            limit=np.full((levels, 2, width), np.inf),
             totals=totals.reshape(levels, -1),
             column_keys=np.zeros((levels, 2 * (width + 32)), np.uint64))
         self.levels.active[0, :n_columns] = np.arange(n_columns)

@@ -100,9 +100,11 @@ class Solver:
         self.control[S.REFINE] = search.refined_bound
         self.control[S.SHARE_SIZES] = search.minimise_nodes
         self.control[S.BY_LEVEL] = len(set(levels.tolist())) > 1
+        self.control[S.SPLITS_PAY] = self.penalty > 0 and not self.control[S.BY_LEVEL]
         self.control[S.SPECIALISED] = specialised
         self.control[S.INCREMENTAL] = search.incremental_counts
-        self.control[S.N_EXACT_CHILDREN] = search.n_exact_children if similar else 0
+        self.control[S.N_EXACT_CHILDREN] = (
+            search.n_exact_children if similar and not any_depth else 0)
         if search.feature_order == "random":
             shuffle = self.scratch.shuffle
             shuffle[:] = check_random_state(random_state).random_sample(len(shuffle))
@@ -116,7 +118,7 @@ class Solver:
         if shared:                       # each way to share them takes its time
             self._first_slice /= max(1, max_nodes)
         self.pace = fit.Pace(self._first_slice)
-        self.control[S.ADDRESS_OPEN:S.ADDRESS_EARLIER + 1] = kernel_addresses(problem.kernel)
+        self.control[S.ADDRESS_OPEN:S.ADDRESS_WEIGHTS + 1] = kernel_addresses(problem.kernel)
         if cache == "closure":
             self.control[S.ADDRESS_CLOSURE] = closure_address(problem.kernel)
 
@@ -388,8 +390,9 @@ class Solver:
         shared = nodes - S.root_takes(state[S.DEPTH])
         for a in range(state[S.CHILD_LOW], state[S.CHILD_HIGH] + 1):
             if state[S.CHILD_LOW] <= shared - a <= state[S.CHILD_HIGH]:
-                below = (levels.bound[0, 1, a, open_features]
-                         + levels.bound[0, 0, shared - a, open_features])
+                sides = levels.bound[0, [[1], [0]], [[a], [shared - a]], open_features]
+                pays = (sides < levels.limit[0, ::-1][:, open_features]).all(axis=0)
+                below = sides.sum(axis=0)[pays]
                 best = min(best, self.penalty + below.min(initial=np.inf))
         return max(best, float(cost[S.LOWER, nodes]))
 
