@@ -67,7 +67,7 @@ from ._kernels import (
 # Columns of ``state``: integers that a level remembers.  A level answers for all node budgets from
 # LOW to HIGH at once; those of its children go from CHILD_LOW to CHILD_HIGH.
 (DEPTH, LOW, HIGH, CHILD_LOW, CHILD_HIGH, N_CANDIDATES, N_ACTIVE, WIDTH, POSITION, STEP, FIRST_SIDE,
- CHILD_SIDE, N_EARLIER, KEYED, N_STATE) = range(15)
+ CHILD_SIDE, N_EARLIER, KEYED, ASKED, N_STATE) = range(16)
 # Rows of ``cost``, per level and node budget.  TARGET is the cost to beat: BEST, or minus infinity
 # where nothing better is wanted.
 UPPER, LOWER, BEST, TARGET, REFINED, VALUE, BEST_VALUE_1, BEST_VALUE_0, N_COST = range(9)
@@ -671,6 +671,25 @@ def limit_children(t, control, penalty, levels):
 
 
 @njit(**INNER)
+def cost_of_larger_trees(control, st, penalty, deep, side_cost, limit):
+    """Return what a tree costs at least that is larger than those of `try_shallow_trees`.
+
+    Its root costs ``penalty`` and its other splits at least ``deep`` (float).  With three splits it
+    is a chain, and one child of the root is a leaf.  The other arguments are those of the module's
+    docstring.
+    """
+    if control[SPLITS_PAY] == 0 or control[SPECIALISED] == 0:
+        return penalty + deep
+    least = penalty
+    for k in range(st[N_ACTIVE]):
+        if side_cost[LEAF_0, k] < limit[0, k]:
+            least = min(least, side_cost[LEAF_0, k])
+        if side_cost[LEAF_1, k] < limit[1, k]:
+            least = min(least, side_cost[LEAF_1, k])
+    return penalty + deep + least
+
+
+@njit(**INNER)
 def enter(t, control, penalties, counters, levels, scratch, cache, earlier):
     """Begin with a node: count it, take its shallow trees, order its splits, bound their children.
 
@@ -688,6 +707,9 @@ def enter(t, control, penalties, counters, levels, scratch, cache, earlier):
     begin_with_leaf(st, co, ch, levels.leaf[t])
     if nothing_open(co, low, high):
         return FINISH, 0
+    few = depth == ANY_DEPTH and t > 0 and terminal == 2 and co[TARGET, high] <= 4 * penalty
+    if few:
+        depth = st[DEPTH] = 3                    # more than three splits cost too much
     shape = scratch.shared.shape
     merged = shape[MERGE_COLUMNS]
     if t == 0 and control[ALL_SPLITS]:           # also of columns that split the rows alike
@@ -703,20 +725,23 @@ def enter(t, control, penalties, counters, levels, scratch, cache, earlier):
             control[FILLED] += remember(table, values, levels.keys[t, 0], levels.keys[t, 1],
                                         min(np.int64(2), n), n, level, best_by_size[n],
                                         np.int64(1), np.int64(UNKNOWN), np.int64(0), n)
+    limit_children(t, control, penalty, levels)
+    larger = cost_of_larger_trees(control, st, penalty, deep, side_cost, levels.limit[t])
     for n in range(low, high + 1):               # all trees of such a size have been seen
         if depth <= terminal or n <= terminal or n_active == 0:
             ch[EXACT, n] = 1
             co[VALUE, n] = min(levels.leaf[t], co[REFINED, n])
             co[TARGET, n] = -np.inf
-        elif co[BEST, n] <= penalty + deep:
-            co[TARGET, n] = -np.inf              # the other trees have so many splits
-            co[REFINED, n] = min(co[REFINED, n], penalty + deep)
+        elif co[BEST, n] <= larger:
+            co[TARGET, n] = -np.inf
+            co[REFINED, n] = min(co[REFINED, n], larger)
+        elif few:
+            co[REFINED, n] = min(co[REFINED, n], 4 * penalty)
     if not keep_open(t, control, st, co) and nothing_open(co, low, high):
         return FINISH, work
     order_splits(control, levels.order[t], scratch.key, n_active, levels.active[t + 1], side_cost,
                  scratch.shuffle)
     bound_children(st, terminal, below, deep, side_cost, levels.leaf_cost[t], levels.bound[t])
-    limit_children(t, control, penalty, levels)
     if passes_bounds_on(t, control, st, earlier[0]):
         bound_by_earlier_nodes(t, terminal, control, counters, levels, earlier)
     if control[CACHE] == DATASET and depth == 3 and terminal == 2:
@@ -849,7 +874,7 @@ def open_child(t, k, side, penalty, control, counters, levels, shape, row_bits):
     if child_high < 0:
         return False
     st[CHILD_SIDE] = side
-    child[DEPTH] = _child_depth(st[DEPTH], child_high)
+    child[DEPTH] = child[ASKED] = _child_depth(st[DEPTH], child_high)
     child[LOW], child[HIGH], child[N_CANDIDATES] = child_low, child_high, st[N_ACTIVE]
     levels.leaf[t + 1] = levels.leaf_cost[t, side, k]
     for word in range(2):
@@ -965,7 +990,7 @@ def finish(t, control, penalties, counters, levels, cache, earlier):
             if feature >= 0:
                 feature = levels.active[t + 1, feature]
             control[FILLED] += remember(
-                table, values, levels.keys[t, 0], levels.keys[t, 1], st[DEPTH], n, level,
+                table, values, levels.keys[t, 0], levels.keys[t, 1], st[ASKED], n, level,
                 co[VALUE, n], ch[EXACT, n], feature, ch[BUDGET_1, n], n)
     if (passes_bounds_on(t, control, st, earlier[0]) and st[N_ACTIVE] > 0
             and st[POSITION] + st[STEP] > 0):
