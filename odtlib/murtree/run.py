@@ -172,7 +172,7 @@ class Run:
         problem = self.problem
         with np.errstate(over="ignore"):                # a tiny price limits nothing
             splits = np.divide(problem.scale * problem.unit, self.model.split_penalty)
-        return int(min(len(problem.bits), len(problem.columns), S.PROBED_LEVELS + splits)) + 2
+        return int(min(len(problem.bits), len(problem.columns), splits)) + 2
 
     @property
     def price_limits_depth(self):

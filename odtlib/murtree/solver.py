@@ -49,6 +49,8 @@ class Solver:
         cache, merge_columns = search.cache, search.merge_columns
         specialised = search.specialised_depth_two
         self.problem = problem
+        if any_depth:
+            max_depth = max(max_depth, 4)        # whose children have room for ANY_NODES
         sizes = problem.class_sizes
         self.class_start = np.concatenate([[0], np.cumsum(sizes)])
         levels = np.atleast_1d(np.asarray(split_penalty, np.float64))

@@ -3,7 +3,7 @@
 import inspect
 
 import numpy as np
-from naive import class_leaves, least_costs, sides
+from naive import best_tree_cost, class_leaves, least_costs, sides
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
 
@@ -345,6 +345,9 @@ def errors_of(problem, weight=None, price=0.0):
     return true
 
 
+MOST_ROWS = 12        # every set of which has a number in the reference
+
+
 def classifier_case(model, depth, problem, *, budget=None, min_leaf=1, price=0.0, fewest=False,
                     weight=None, scale=None, missing=False, **options):
     """Make the case of a classifier that minimises errors plus a price of feature nodes."""
@@ -352,8 +355,13 @@ def classifier_case(model, depth, problem, *, budget=None, min_leaf=1, price=0.0
     nodes = 2**depth - 1 if budget is None else budget
     wanted = list(range(nodes + 1)) if fewest else [nodes]
     scale = weight.sum() if scale is None else scale
-    found = least_costs(class_leaves(problem.labels, weight), sides(problem.rows, missing),
-                        len(problem.rows), depth, wanted, min_leaf, price)
+    if len(problem.rows) <= MOST_ROWS:
+        found = least_costs(class_leaves(problem.labels, weight), sides(problem.rows, missing),
+                            len(problem.rows), depth, wanted, min_leaf, price)
+    else:                                       # zeros and ones
+        classes, codes = np.unique(problem.labels, return_inverse=True)
+        found = [best_tree_cost(problem.rows, codes, weight, len(classes), depth,
+                                None if n == 2**depth - 1 else n, min_leaf, price) for n in wanted]
 
     def finished(model, predicted):
         check_size(model.tree_.n_splits, found, scale)

@@ -64,6 +64,22 @@ def murtree_errors(draw):
                            fewest=fewest, missing=missing)
 
 
+@fuzz(5, "MurTreeClassifier.fit")
+def murtree_deep(draw):
+    """More rows and deeper trees, with a price below or above what a row costs."""
+    problem = draw.classified(rows=60, features=7, classes=3, binary=True)
+    if problem is None:
+        return None
+    depth, least = draw.pick(4, 5, problem.X.shape[1]), problem.kept.min()
+    free = depth == problem.X.shape[1] and draw.chance(0.7)       # no path tests a column twice
+    price = float(draw.pick(0.168, 0.3, 1.0, 2.2, 4.0) * least)
+    min_leaf = draw.pick(1, 1, 3)
+    model = odtlib.MurTreeClassifier(
+        None if free else depth, binarizer="all", min_samples_leaf=min_leaf, split_penalty=price,
+        search=murtree_search(draw, problem), random_state=0)
+    return classifier_case(model, depth, problem, min_leaf=min_leaf, price=price)
+
+
 @fuzz(2, "MurTreeClassifier.fit")
 def murtree_as_published(draw):
     """The search as in the paper's program, and DL8.5 in it."""

@@ -83,3 +83,16 @@ def test_a_price_alone_ends_a_search_without_a_limit_on_depth(seed):
     assert model.report_.status == "optimal"
     assert model.report_.objective == pytest.approx(
         best_tree_cost(X, y, np.ones(len(X)), 2, X.shape[1], penalty=price))
+
+
+@pytest.mark.parametrize("n_columns", [0, 1, 2, 3])
+@pytest.mark.parametrize("merge_rows", [True, False])
+def test_any_depth_over_few_columns(n_columns, merge_rows):
+    y = np.array([0, 0, 0, 1, 0, 1, 1, 0])
+    X = np.arange(8)[:, None] >> np.arange(3) & 1
+    X[:, n_columns:] = 0                # the search sees columns that differ
+    weight = 1.5 * np.arange(1, 9)
+    search = MurTreeSearch(merge_rows=merge_rows)
+    model = MurTreeClassifier(None, split_penalty=0.1, search=search).fit(X, y, weight)
+    assert model.report_.objective == pytest.approx(
+        best_tree_cost(X, y, weight, 2, 3, penalty=0.1))
