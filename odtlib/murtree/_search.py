@@ -65,7 +65,8 @@ from ._kernels import (
 )
 
 # Columns of ``state``: integers that a level remembers.  A level answers for all node budgets from
-# LOW to HIGH at once; those of its children go from CHILD_LOW to CHILD_HIGH.
+# LOW to HIGH at once; those of its children go from CHILD_LOW to CHILD_HIGH.  The cache knows it by
+# the depth ASKED, which may be more than DEPTH where so many splits cost too much.
 (DEPTH, LOW, HIGH, CHILD_LOW, CHILD_HIGH, N_CANDIDATES, N_ACTIVE, WIDTH, POSITION, STEP, FIRST_SIDE,
  CHILD_SIDE, N_EARLIER, KEYED, ASKED, N_STATE) = range(16)
 # Rows of ``cost``, per level and node budget.  TARGET is the cost to beat: BEST, or minus infinity
