@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 
-def least_cost(X, leaf, depth, nodes=None, min_leaf=1, penalty=0.0):
+def best_cost(X, leaf, depth, nodes=None, min_leaf=1, penalty=0.0):
     """Return the least cost of a tree over 0/1 columns, by trying all trees (Eq. 1).
 
     The cost is what its leaves cost, ``leaf(rows)`` of a list of their rows, plus ``penalty`` for
@@ -34,7 +34,7 @@ def least_cost(X, leaf, depth, nodes=None, min_leaf=1, penalty=0.0):
 
 
 def best_tree_cost(X, y, weight, n_classes, depth, nodes=None, min_leaf=1, penalty=0.0):
-    """Return the least weight of misclassified rows plus penalties; see :func:`least_cost`."""
+    """Return the least weight of misclassified rows plus penalties; see :func:`best_cost`."""
     weights, labels = np.asarray(weight).tolist(), np.asarray(y).tolist()
 
     def errors(rows):
@@ -43,7 +43,7 @@ def best_tree_cost(X, y, weight, n_classes, depth, nodes=None, min_leaf=1, penal
             sums[labels[row]] += weights[row]
         return sum(sums) - max(sums)
 
-    return least_cost(X, errors, depth, nodes, min_leaf, penalty)
+    return best_cost(X, errors, depth, nodes, min_leaf, penalty)
 
 
 def rows_with(X, *literals):

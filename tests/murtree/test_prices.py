@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from naive import best_tree_cost, least_cost
+from naive import best_cost, best_tree_cost
 from scale import SCALE
 
 from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch
@@ -68,7 +68,7 @@ def test_losses_and_a_price_are_those_of_all_trees(loss, seed):
 
     depth, price = int(random.integers(2, 5)), float(random.choice([0.1, 0.3, 1.0, 4.0]))
     model = MurTreeRegressor(depth, loss=loss, split_penalty=price).fit(X, y)
-    least = least_cost(X, cost, depth, penalty=price)
+    least = best_cost(X, cost, depth, penalty=price)
     assert model.report_.status == "optimal"
     assert model.report_.objective == pytest.approx(least, rel=1e-9, abs=1e-9)
 
