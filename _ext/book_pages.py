@@ -30,6 +30,10 @@ import odtlib
 number_by_position = TocTreeCollectorWithStyles.assign_section_numbers
 BINDER = "https://mybinder.org"
 COLAB = "https://colab.research.google.com"
+ROLES = {"eq": "eq", "ex": "ref", "fig": "numref", "alg": "prf:ref", "th": "prf:ref",
+         "thm": "prf:ref"}
+TERM_LINK = re.compile(r"\[([^]]+)\]\([\w./]*glossary\.md#term-([\w-]+)\)")
+LABEL_LINK = re.compile(rf"\[(({'|'.join(ROLES)})-[\w-]+)\]\([\w./]+#\1\)")
 
 
 def set_repository_buttons(app, config):
@@ -380,7 +384,23 @@ def is_word(cell):
     return None if text in ("", "NaN", "nan", "NaT", "None", "inf") else text[0].isalpha()
 
 
+def read_links(app, docname, source):
+    """Read links to a label or a term of another page as the roles that number or find it.
+
+    JupyterLab and GitHub know no label of another page: there they are links that open the page.
+    """
+    text = LABEL_LINK.sub(lambda link: f"{{{ROLES[link[2]]}}}`{link[1]}`", source[0])
+    source[0] = TERM_LINK.sub(lambda link: f"{{term}}`{link[1]} <{term_of(*link.groups())}>`", text)
+
+
+def term_of(text, anchor):
+    """Return the term of the glossary: the text of the link, or the words of its anchor."""
+    same = re.sub(r"\W+", "-", text.lower()) == anchor
+    return text if same else anchor.replace("-", " ")
+
+
 def setup(app):
+    app.connect("source-read", read_links)
     register_plugin("pybtex.style.formatting", "authoryear", AuthorYearStyle)
     app.add_directive("module-table", ModuleTable)
     app.connect("config-inited", write_reference, priority=950)

@@ -22,8 +22,8 @@ def start_page() -> str:
     """Return links to the landing page and to all other pages, in reading order."""
     return ("# Optimal decision trees\n\n[The landing page](intro.ipynb) has the evidence, a "
             "rule for the choice of a method, and three ways in.\n\nA yellow sign with a name in "
-            "the text stands for a paper, a figure, or a formula of another page. In the built "
-            f"book it is a link.\n\n## Contents\n\n{contents()}")
+            "the text stands for a paper or a figure. In the built book it is a link.\n\n"
+            f"## Contents\n\n{contents()}")
 
 
 def contents() -> str:

@@ -43,6 +43,16 @@ def alt_text(cell):
     return cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
 
 
+def labels(path):
+    """Return what the references of a page can name: targets, formulas, figures, directives."""
+    cells = nbformat.read(path, as_version=4).cells
+    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    return {*re.findall(r"^\(([^)\n]+)\)=$", text, re.MULTILINE),
+            *re.findall(r"\$\$ *\(([\w-]+)\)", text),
+            *re.findall(r"^ *:(?:name|label): ([\w-]+)$", text, re.MULTILINE),
+            *(cell.metadata.get("mystnb", {}).get("figure", {}).get("name") for cell in cells)}
+
+
 def says_nothing(alt):
     """Whether an alternative text is missing, a file name or a hash, or too short to describe."""
     return len(alt.strip()) < 20 or bool(re.search(r"\.(png|svg|jpe?g)$|^\S*[0-9a-f]{16}", alt))
@@ -156,12 +166,14 @@ def test_other_pages_are_linked_so_that_jupyterlab_opens_them(path):
     # JupyterLab knows the labels of the notebook at hand alone, and opens files by their names.
     text = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells
                      if cell.cell_type == "markdown")
-    assert not re.search(r"\{doc\}`", text), "link to the file"
-    labels = set(re.findall(r"^\(([^)\n]+)\)=$", text, re.MULTILINE))
-    titled = set(re.findall(r"\{ref\}`(?!ex-)([^`<]+)`", text)) - labels
-    assert not titled, f"link to the files of {titled}, in words that fit the sentence"
+    assert not re.search(r"\{(doc|term)\}`", text), "link to the file"
+    known = labels(path)
+    named = re.findall(r"\{(?:eq|ref|numref|prf:ref)\}`(?:[^`<]+<)?([^`>]+)>?`", text)
+    assert known.issuperset(named), f"write [label](file#label), of {set(named) - known}"
+    for file, label in re.findall(r"\[\w+-[\w-]+\]\(([\w./]+)#(\w+-[\w-]+)\)", text):
+        assert label in labels(path.parent / file), f"{label} is not in {file}"
     for target in re.findall(r"\]\(([\w./-]+)(?:#[^)]*)?\)", text):
-        assert target in labels or (path.parent / target).is_file(), target
+        assert target in known or (path.parent / target).is_file(), target
 
 
 def test_chapters_set_themselves_up_on_colab_once_there_is_an_address():
