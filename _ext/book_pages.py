@@ -32,7 +32,7 @@ BINDER = "https://mybinder.org"
 COLAB = "https://colab.research.google.com"
 ROLES = {"eq": "eq", "ex": "ref", "fig": "numref", "alg": "prf:ref", "th": "prf:ref",
          "thm": "prf:ref"}
-TERM_LINK = re.compile(r"\[([^]]+)\]\([\w./]*glossary\.md#term-([\w-]+)\)")
+TERM_LINK = re.compile(r"\[([^][]+)\]\([\w./]*glossary\.md#term-([\w-]+)\)")
 LABEL_LINK = re.compile(rf"\[(({'|'.join(ROLES)})-[\w-]+)\]\([\w./]+#\1\)")
 
 

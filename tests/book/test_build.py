@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+
+
+NOTEBOOKS = [ROOT / "intro.ipynb", *sorted((ROOT / "chapters").rglob("*.ipynb"))]
 
 
 @pytest.fixture
@@ -186,6 +190,26 @@ def test_columns_of_words_are_marked(monkeypatch, index, columns, words):
     for row in html.select("tbody tr"):
         cells = [cell.text in values["name"] + values["w"] for cell in row.find_all("td")]
         assert [cell.has_attr("class") for cell in row.find_all("td")] == cells
+
+
+def test_links_to_labels_and_terms_become_roles_and_all_else_stays(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "_ext")
+    pages, terms = importlib.import_module("book_pages"), 0
+    glossary = (ROOT / "chapters" / "appendices" / "glossary.md").read_text(encoding="utf-8")
+    for path in NOTEBOOKS:
+        given = path.read_text(encoding="utf-8")
+        source = [given]
+        pages.read_links(None, path.stem, source)
+        for before, after in zip(nbformat.reads(given, 4).cells, nbformat.reads(source[0], 4).cells,
+                                 strict=True):
+            if before.source == after.source:
+                continue
+            assert after.cell_type == "markdown"
+            for term in re.findall(r"\{term\}`[^`<]+ <([^`]+)>`", after.source):
+                assert f"\n{term}\n  " in glossary, term
+                terms += 1
+        assert not re.search(r"glossary\.md#term-|\]\([\w./]*#(eq|fig|alg|th|ex)-", source[0])
+    assert terms > 0
 
 
 def test_plain_sphinx_reads_the_settings_and_extensions_without_jupyter_book(book, monkeypatch):
