@@ -7,33 +7,37 @@ from functools import cache
 import numpy as np
 
 
-def best_cost(X, leaf, depth, nodes=None, min_leaf=1, penalty=0.0):
+def best_cost(X, leaf, depth, nodes=None, min_leaf=1, penalty=0.0, allowed=None):
     """Return the least cost of a tree over 0/1 columns, by trying all trees (Eq. 1).
 
     The cost is what its leaves cost, ``leaf(rows)`` of a list of their rows, plus ``penalty`` for
     each feature node, one number or one for each level; a tree has at most ``nodes`` of these, no
-    more than ``depth`` on a path, and ``min_leaf`` rows or more in every leaf.
+    more than ``depth`` on a path, and ``min_leaf`` rows or more in every leaf.  ``allowed(path)``
+    tells whether the tests of a path, from the root on, may stand on it (default: all).
     """
     n_rows, prices = len(X), np.broadcast_to(penalty, depth).tolist()
     columns = [sum(1 << row for row in range(n_rows) if X[row, j] == 1) for j in range(X.shape[1])]
 
     @cache                      # the same rows come back in another order of the tests
-    def best(rows, level, nodes):
+    def best(rows, level, nodes, path):
         least = leaf([row for row in range(n_rows) if rows >> row & 1])
         shares = [(None, None)] if nodes is None else [(n, nodes - 1 - n) for n in range(nodes)]
-        for column in columns if level < depth else ():
+        for j, column in enumerate(columns) if level < depth else ():
             left, right = rows & ~column, rows & column
-            if min(left.bit_count(), right.bit_count()) < min_leaf:
+            below = path if allowed is None else (*path, j)
+            if min(left.bit_count(), right.bit_count()) < min_leaf or not (
+                    allowed is None or allowed(below)):
                 continue
             for left_nodes, right_nodes in shares:
-                least = min(least, prices[level] + best(left, level + 1, left_nodes)
-                            + best(right, level + 1, right_nodes))
+                least = min(least, prices[level] + best(left, level + 1, left_nodes, below)
+                            + best(right, level + 1, right_nodes, below))
         return least
 
-    return best((1 << n_rows) - 1, 0, nodes)
+    return best((1 << n_rows) - 1, 0, nodes, ())
 
 
-def best_tree_cost(X, y, weight, n_classes, depth, nodes=None, min_leaf=1, penalty=0.0):
+def best_tree_cost(X, y, weight, n_classes, depth, nodes=None, min_leaf=1, penalty=0.0,
+                   allowed=None):
     """Return the least weight of misclassified rows plus penalties; see :func:`best_cost`."""
     weights, labels = np.asarray(weight).tolist(), np.asarray(y).tolist()
 
@@ -43,7 +47,7 @@ def best_tree_cost(X, y, weight, n_classes, depth, nodes=None, min_leaf=1, penal
             sums[labels[row]] += weights[row]
         return sum(sums) - max(sums)
 
-    return best_cost(X, errors, depth, nodes, min_leaf, penalty)
+    return best_cost(X, errors, depth, nodes, min_leaf, penalty, allowed)
 
 
 def rows_with(X, *literals):

@@ -17,7 +17,8 @@ Arguments that mean the same in all kernels:
 - ``value``: float64, the bound or optimum; ``word``: uint64, the details, 0 where there is none.
 - ``depth``, ``budget``: int64 below 2^12, the levels and feature nodes that a tree may have at
   most.
-- ``level``: int64, the depth of the subproblem's root, or 0 where that does not matter.
+- ``level``: int64, the depth of the subproblem's root, or 0 where that does not matter, plus 4,096
+  times a number for the columns that its trees may test.
 """
 
 from __future__ import annotations

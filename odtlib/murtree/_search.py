@@ -79,7 +79,8 @@ FEATURE, BUDGET_1, BUDGET_0, EXACT, N_CHOICE = range(5)
 LEVEL, MODE, SIMILARITY, CACHE, FEATURE_ORDER, CHILD_ORDER, SHARE_SIZES, REFINE, ADDRESS_OPEN, \
     ADDRESS_PREPARE, ADDRESS_CHILDREN, ADDRESS_SIMILARITY, ADDRESS_EARLIER, ADDRESS_WEIGHTS, \
     ADDRESS_CLOSURE, FILLED, SPECIALISED, INCREMENTAL, N_EXACT_CHILDREN, THREAD, N_THREADS, \
-    EARLIER_NODES, ROOM, FIRST_LEVEL, BY_LEVEL, READ, ALL_SPLITS, SPLITS_PAY, N_CONTROL = range(29)
+    EARLIER_NODES, ROOM, FIRST_LEVEL, BY_LEVEL, READ, ALL_SPLITS, SPLITS_PAY, FAMILY, \
+    N_CONTROL = range(30)
 ENTER, ADVANCE, RECEIVE, FINISH, DONE = range(5)
 BY_DEPTH_TWO, IN_ORDER, BY_GINI, AT_RANDOM = range(4)
 DYNAMIC, POST_ORDER, BY_GAP = range(3)
@@ -549,11 +550,11 @@ def take_root_split(control, levels, shared):
 def costs_from(t, control, penalties):
     """Return the level for the cache, and what a split costs on it and on the next two.
 
-    Where all levels cost alike the cache does not tell them apart.  ``t``, ``control`` and
-    ``penalties`` are those of the module's docstring.
+    Where all levels cost alike the cache does not tell them apart; it does trees over other columns
+    (FAMILY).  ``t``, ``control`` and ``penalties`` are those of the module's docstring.
     """
     level = control[FIRST_LEVEL] + t
-    return (level * control[BY_LEVEL], penalties[level], penalties[level + 1],
+    return (level * control[BY_LEVEL] + control[FAMILY], penalties[level], penalties[level + 1],
             penalties[level + 2])
 
 

@@ -94,7 +94,7 @@ class AdditiveRun(Run):
         """Return the reduced problem."""
         return self.rows.problem or self.fitted.prepared(
             self.columns, min_samples_leaf=self.model.min_samples_leaf,
-            merge_columns=self.options.merge_columns, clock=self.clock)
+            merge_columns=self.merges_columns, clock=self.clock)
 
     def begin_from(self, tree):
         """As in the base class; a search knows the costs of its own trees."""

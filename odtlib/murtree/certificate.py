@@ -18,6 +18,9 @@ class CertifiedColumns(CertifiedMixin):
     """The certificate of an estimator over 0/1 columns."""
 
     def _certified_columns(self, X):
+        if getattr(self.search, "limits_splits", False):
+            raise ValueError("certificate has no proof for limits on splits; it proves what holds "
+                             "for all trees.")
         return X if self.binarizer_ is None else self.binarizer_.transform(X)
 
     def _proof_solver(self, data, columns, weight, options):

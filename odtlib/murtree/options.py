@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 
@@ -16,7 +17,9 @@ WHOLE_DEPTH = ("deepening", "discrepancy_search", "minimise_nodes")
 
 @dataclass(repr=False)
 class MurTreeSearch(SearchOptions):
-    """Choose the techniques of the search of MurTree; only ``lookahead`` gives up the optimum.
+    """Choose the techniques of the search of MurTree, and the splits that a tree may have.
+
+    Of the techniques only ``lookahead`` gives up the optimum.
 
     The default is what is fastest on most data.  Options can be tuned as those of an estimator:
     ``GridSearchCV(MurTreeClassifier(search=MurTreeSearch()), {"search__lookahead": [2, 3]})``.
@@ -84,6 +87,17 @@ class MurTreeSearch(SearchOptions):
         depths of 6 to 10 take seconds, and each further level multiplies the time by about the
         number of columns.  No effect where it is ``max_depth`` or more; ``max_nodes`` and
         ``max_leaf_nodes`` must leave the full node budget.
+    first_features : sequence of names or numbers, optional
+        Features of which one is tested in the root, if the tree is no single leaf (default: all).
+    not_first_features : sequence of names or numbers, optional
+        Features that the root does not test (default: none).
+    interaction_cst : {"pairwise", "no_interactions"} or list of sequences, optional
+        Which features may stand on one path from the root to a leaf, as in scikit-learn's
+        ``HistGradientBoostingClassifier``: each path tests the features of one of the sets, which
+        are given by names or numbers; features that are in none of them are a further set.
+        "no_interactions" allows one feature on each path, and "pairwise" two (default: all).  With
+        any of these three the tree is optimal among those that are allowed.  Disjoint sets take
+        about as long as no sets; sets that share features take longer.
     memory_limit : float, optional
         Memory limit in megabytes; None for no limit.  It limits the cache of solved subproblems;
         the result stays exact.  Not limited are the data and the arrays of the search, whose size
@@ -108,6 +122,8 @@ class MurTreeSearch(SearchOptions):
         "child_order": [StrOptions({"dynamic", "post-order", "gap"})],
         "discrepancy_search": ["boolean", None],
         "lookahead": [Interval(Integral, 2, None, closed="left"), None],
+        "first_features": ["array-like", None], "not_first_features": ["array-like", None],
+        "interaction_cst": [StrOptions({"pairwise", "no_interactions"}), list, tuple, None],
         "memory_limit": [Interval(Real, 0, np.inf, closed="right"), None],
         **dict.fromkeys(("refined_bound", "incremental_counts", "specialised_depth_two",
                          "merge_rows", "merge_columns", "deepening", "minimise_nodes"),
@@ -127,6 +143,9 @@ class MurTreeSearch(SearchOptions):
     discrepancy_search: bool | None = None
     minimise_nodes: bool = False
     lookahead: int | None = None
+    first_features: Sequence[str | int] | None = None
+    not_first_features: Sequence[str | int] | None = None
+    interaction_cst: str | Sequence[Sequence[str | int]] | None = None
     memory_limit: float | None = None
 
     def __post_init__(self):
@@ -140,6 +159,19 @@ class MurTreeSearch(SearchOptions):
             if self.lookahead is not None and getattr(self, name):
                 raise ValueError(f"MurTreeSearch has lookahead={self.lookahead} and {name}=True; "
                                  "choose one of them.")
+        for name in ("lookahead", *WHOLE_DEPTH):
+            if self.limits_splits and getattr(self, name):
+                raise ValueError(f"MurTreeSearch has {name}={getattr(self, name)} and limits the "
+                                 f"splits; leave {name} at its default.")
+        if self.limits_splits and self.cache not in ("dataset", None):
+            raise ValueError(f"MurTreeSearch has cache={self.cache!r} and limits the splits; leave "
+                             "cache at its default.")
+
+    @property
+    def limits_splits(self):
+        """Whether not every tree is allowed."""
+        return any(getattr(self, name) is not None for name in (
+            "first_features", "not_first_features", "interaction_cst"))
 
 
 DEFAULT = MurTreeSearch()       # what None stands for

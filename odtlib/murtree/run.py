@@ -18,6 +18,7 @@ from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.trees import cut_back
 
 from . import _search as S
+from .allowed import AllowedSearch, allowed_splits, words_of
 from .columns import SMALL_DEPTHS, tree_over_columns
 from .preparation import Problem, prepare
 from .solver import Solver, warm_up_search
@@ -133,6 +134,12 @@ class Run:
             self.depth = min(depth, self.depth)
             self.nodes = min(self.nodes, 2 ** self.depth - 1)
         self.smallest = 0 if path else self.nodes
+        self.allowed = allowed_splits(model, search, self.columns.shape[1],
+                                      model._depth_within(len(self.y)))
+        # Equal columns may be of features that are not equally allowed; and a root that must test
+        # some feature may only split rows that cancel each other out.
+        self.merges_columns = search.merge_columns and self.allowed is None
+        self.merges_rows = search.merge_rows and (self.allowed is None or self.allowed.first.all())
         # The depth that is searched; less than the tree's with a look-ahead.
         self.horizon = min(self.depth, search.lookahead or self.depth)
         self.problem = problem = self.prepared()
@@ -153,6 +160,9 @@ class Run:
         self.ceiling = np.inf if whole else (problem.offset + self.solver.least
                                              + (self.depth + 1) * self.solver.penalty)
         self.any_depth = depth is not None
+        self.within = None
+        if self.allowed is not None:
+            self.within = AllowedSearch(self.solver, self.allowed, clock, self.adopt_allowed)
         if model.start is not None:
             self.begin_with(model._given_start())
 
@@ -180,17 +190,18 @@ class Run:
         model, problem, options = self.model, self.problem, self.options
         if np.ndim(model.split_penalty) or model.split_penalty <= 0 or options.minimise_nodes \
                 or (model.max_nodes, model.max_leaf_nodes) != (None, None) \
-                or options.discrepancy_search is not None or options.deepening:
+                or options.discrepancy_search is not None or options.deepening \
+                or options.limits_splits:
             return False
         return self.deepest * 8.0 * len(problem.columns) ** 2 <= DEEP_BYTES
 
     def prepared(self):
         """Return the reduced problem."""
-        model, search, rows = self.model, self.options, self.rows
+        model, rows = self.model, self.rows
         return rows.problem or prepare(
             self.columns, self.y, len(model.classes_), self.sample_weight, counts=rows.counts,
-            min_samples_leaf=model.min_samples_leaf, merge_rows=search.merge_rows,
-            merge_columns=search.merge_columns, clock=self.clock, groups=rows.groups)
+            min_samples_leaf=model.min_samples_leaf, merge_rows=self.merges_rows,
+            merge_columns=self.merges_columns, clock=self.clock, groups=rows.groups)
 
     def begin_with(self, start):
         """Take a start that respects all limits as the tree to beat."""
@@ -200,6 +211,9 @@ class Run:
         if tree.n_splits > self.most_nodes:
             raise ValueError(f"start has {tree.n_splits} feature nodes and max_nodes is "
                              f"{self.most_nodes}; give a smaller tree or raise max_nodes.")
+        if self.within is not None and not self.within.keeps_tree(tree):
+            raise ValueError("start has splits that are not allowed; give a tree within "
+                             "first_features, not_first_features and interaction_cst, or none.")
         self.set_incumbent(tree)
 
     def started(self, start):
@@ -413,6 +427,9 @@ class Run:
         if self.horizon < self.depth:
             self.look_ahead()
             return
+        if self.within is not None:
+            self.search_within()
+            return
         solver = self.solver
         with self.fit.stops():
             if self.options.discrepancy_search and self.smallest == self.nodes and self.depth > 3:
@@ -445,6 +462,34 @@ class Run:
             claims.items(), trees, strict=True)}
         if claims:
             self.found[self.nodes] = self.found[max(claims)]
+
+    def search_within(self):
+        """Search the trees whose splits are allowed; keep what :meth:`search` keeps."""
+        within, offset = self.within, self.problem.offset
+        plans, least = {}, np.inf
+        with self.fit.stops():
+            if self.smallest == self.nodes:
+                self.adopt(within.greedy(self.safe_depth, self.clock), "greedy")
+            for n in range(self.smallest, self.nodes + 1):
+                cost, plan = within.best(within.rows, self.depth, n, min(least, self.upper))
+                if plan is not None:
+                    least, plans[n] = cost, plan
+            self.bound = offset + min(least, self.upper)
+            self.fit.ended = "optimal"
+        finished = self.fit.ended == "optimal"
+        if not finished:
+            self.bound = offset + within.bound
+        self.finishing = Clock(None if finished else FINISHING)
+        self.found = {n: self.checked(within.built(plan, self.finishing), np.inf)
+                      for n, plan in plans.items()}
+        if self.found:
+            self.found[self.nodes] = self.found[max(self.found)]
+        self.count()
+
+    def adopt_allowed(self, nested, cost):
+        """Take note of a better tree whose splits are allowed."""
+        if self.smallest == self.nodes:
+            self.adopt(nested, "search", cost + self.problem.offset)
 
     def smaller(self, tree):
         """Return a tree of the same cost with the fewest feature nodes (Algorithm 7).
@@ -491,6 +536,9 @@ class Run:
     def quick(self, clock):
         """Return the trees of quick methods; best-first CART has no better one for its budget."""
         solver, rows = self.solver, np.arange(len(self.problem.bits))
+        if self.within is not None:
+            return [self.checked(nested, np.inf) for nested in (
+                self.within.greedy(self.safe_depth, clock), solver._leaf(rows)[1])]
         grown = [solver.greedy_tree(self.safe_depth, clock), solver._leaf(rows)[1]]
         depth = self.cut_depth
         if self.cuts and self.safe_depth < depth and not np.ndim(self.model.split_penalty):
@@ -526,7 +574,7 @@ class Run:
             limits += (", split penalties per level" if np.ndim(model.split_penalty)
                        else f", split penalty {number_text(model.split_penalty)}")
         fit.proof = (f"optimal for {pluralised(self.columns.shape[1], 'predicate')} at "
-                     f"{limits}{fewest}{self.rows.words}")
+                     f"{limits}{words_of(self.options)}{fewest}{self.rows.words}")
         fit.objective, fit.bound = self.shown(cost), max(self.known, self.shown(self.bound))
         return tree
 

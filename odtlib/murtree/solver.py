@@ -29,6 +29,7 @@ FEATURE_ORDERS = {"depth-two": S.BY_DEPTH_TWO, "in-order": S.IN_ORDER, "gini": S
 CHILD_ORDERS = {"dynamic": S.DYNAMIC, "post-order": S.POST_ORDER, "gap": S.BY_GAP}
 FIRST_CACHE_ENTRIES = 1 << 10
 NO_LIMIT = 1 << 60
+FAMILY_STEP = 1 << 12   # more levels than there are
 LONG_STEP = 0.2         # seconds of a step that a Ctrl-C does not wait for
 # Seconds that a depth-two problem takes per pair of columns: for each row, and for each class.
 SECONDS_PER_PAIR = {2: (4e-12, 8e-9), 4: (8e-12, 1.6e-8), 8: (5e-10, 1.6e-8)}
@@ -95,6 +96,7 @@ class Solver:
         self.control[S.N_THREADS] = 1
         self.n_jobs, self._workers, self._lock = n_jobs, [], Lock()
         self._main = None                # of a worker: whose splits it takes
+        self.visible = None              # the columns that trees may test; None for all
         self.control[S.SIMILARITY], self.control[S.EARLIER_NODES] = similar, use_earlier
         self.control[S.CACHE] = CACHES[cache]
         self.control[S.FEATURE_ORDER] = FEATURE_ORDERS[search.feature_order]
@@ -160,6 +162,9 @@ class Solver:
         state, cost = self.state[0], self.cost[0]
         state[:] = 0
         state[S.DEPTH], state[S.N_CANDIDATES] = depth, len(self.problem.columns)
+        if self.visible is not None:
+            state[S.N_CANDIDATES] = len(self.visible)
+            self.levels.active[0, :len(self.visible)] = self.visible
         state[S.LOW], state[S.HIGH], self.nodes = low, high, high
         self.choice[0, S.FEATURE] = S.UNKNOWN
         cost[S.UPPER], cost[S.LOWER] = upper, lower
@@ -270,6 +275,33 @@ class Solver:
         """Tell whether a clock leaves the time of the longest step, which nothing interrupts."""
         return clock.remaining > self.longest_step
 
+    def see(self, columns, family):
+        """Let trees test some columns only, in increasing order; None for all.
+
+        The cache tells them apart by ``family``, another number for other columns; 0 for all.
+        """
+        self.visible, self.control[S.FAMILY] = columns, family * FAMILY_STEP
+        if columns is None:
+            n_columns = len(self.problem.columns)
+            self.levels.active[0, :n_columns] = np.arange(n_columns)
+
+    def promising_columns(self, rows, alike=False):
+        """Return the columns that may split the rows, that of the best tree of depth two first.
+
+        Of those that split them alike it is one, or with ``alike`` all.
+        """
+        self.control[S.ALL_SPLITS] = alike
+        try:
+            self.solve(min(2, self._sizes["max_depth"]), min(3, self._sizes["max_nodes"]),
+                       rows=rows)
+        finally:
+            self.control[S.ALL_SPLITS] = 0
+        n_active = int(self.state[0, S.N_ACTIVE])
+        sides = self.scratch.side_cost[:, :n_active]
+        keys = sum(np.minimum(sides[leaf], sides[split] + self.penalty)
+                   for leaf, split in ((S.LEAF_0, S.SPLIT_0), (S.LEAF_1, S.SPLIT_1)))
+        return self.levels.active[1, np.argsort(keys, kind="stable")]
+
     # Several threads -------------------------------------------------------------------------
 
     def _solve_together(self, subproblem, clock, watch):
@@ -296,6 +328,7 @@ class Solver:
             worker.shared = (*shared, np.zeros(n_threads, np.int64))
             worker.pace, worker.space.table = fit.Pace(self._first_slice), self.space.table
             worker.control[S.N_THREADS] = n_threads
+            worker.visible, worker.control[S.FAMILY] = self.visible, self.control[S.FAMILY]
             worker._open(*subproblem)
 
         def show():
@@ -551,8 +584,11 @@ class Solver:
     def cart(self, rows, depth, budget, clock=None):
         """Grow a CART as deep as any tree fits the node budget; nested tuples."""
         depth = min(depth, int(np.log2(budget + 1)))
-        return cart(self.problem.rows, self.amounts, self.row_weight, self.problem.weights[:, -1],
-                    depth, self._sizes["min_samples_leaf"], self._leaf, rows, clock)
+        columns = self.problem.rows
+        if self.visible is not None:        # the others are as good as constant
+            columns = columns * np.isin(np.arange(columns.shape[1]), self.visible)
+        return cart(columns, self.amounts, self.row_weight, self.problem.weights[:, -1], depth,
+                    self._sizes["min_samples_leaf"], self._leaf, rows, clock)
 
     def greedy_tree(self, depth, clock, rows=None):
         """Grow a CART above optimal trees of depth two; nested tuples.
@@ -656,12 +692,7 @@ class Solver:
                 if self.solve(depth, 2 ** depth - 1, rows=rows, clock=clock):
                     known[name] = np.inf, (self.value(), (self.root(),))
                 return known.get(name, (-1, incumbent))[1]
-            self.solve(2, 3, rows=rows)
-            n_active = int(self.state[0, S.N_ACTIVE])
-            sides = self.scratch.side_cost[:, :n_active]
-            keys = (np.minimum(sides[S.LEAF_0], sides[S.SPLIT_0] + self.penalty)
-                    + np.minimum(sides[S.LEAF_1], sides[S.SPLIT_1] + self.penalty))
-            columns = self.levels.active[1, np.argsort(keys, kind="stable")[:allowed + 1]]
+            columns = self.promising_columns(rows)[:allowed + 1]
             for used, column in enumerate(columns.tolist()):
                 (cost_0, zero), (cost_1, one) = (best(child_rows, depth - 1, allowed - used)
                                                  for child_rows in self.problem.parts(rows, column))
@@ -690,7 +721,8 @@ class Solver:
             return None
         table = self.space.table
         value, word = find_problem(table, table.view(np.float64), key, *S.limits_of(depth, budget),
-                                   level * int(self.control[S.BY_LEVEL]))
+                                   level * int(self.control[S.BY_LEVEL])
+                                   + int(self.control[S.FAMILY]))
         return (float(value), int(word)) if word else None
 
 

@@ -7,6 +7,7 @@ from fuzz.judging import Case, classifier_case, demand, errors_of
 from fuzz.registry import fuzz
 from naive import (
     as_set,
+    best_tree_cost,
     class_leaves,
     cost_leaves,
     labelled_trees,
@@ -78,6 +79,33 @@ def murtree_deep(draw):
         None if free else depth, binarizer="all", min_samples_leaf=min_leaf, split_penalty=price,
         search=murtree_search(draw, problem), random_state=0)
     return classifier_case(model, depth, problem, min_leaf=min_leaf, price=price)
+
+
+@fuzz(4, "MurTreeClassifier.fit")
+def murtree_allowed(draw):
+    """Limits on the features of the root and of each path."""
+    problem = draw.classified(rows=14, features=5, classes=3, binary=True, missing=False)
+    if problem is None:
+        return None
+    depth, min_leaf = draw.pick(1, 2, 3, 4), draw.pick(1, 1, 2)
+    price, everything = draw.price(problem, 0, 0, 0.05, 0.3), range(problem.rows.shape[1])
+    some = lambda: [j for j in everything if draw.chance(0.5)] or [0]  # noqa: E731
+    first = some() if draw.chance(0.5) else None
+    sets = [some() for _ in range(draw.pick(1, 2, 3))] if draw.chance(0.7) else None
+    every_set = [set(everything)] if sets is None else [
+        *map(set, sets), set(everything).difference(*sets)]
+    classes, codes = np.unique(problem.labels, return_inverse=True)
+    optimum = best_tree_cost(
+        problem.rows, codes, problem.kept, len(classes), depth, None, min_leaf, price,
+        lambda path: (first is None or path[0] in first) and any(
+            one.issuperset(path) for one in every_set))
+    model = odtlib.MurTreeClassifier(
+        depth, binarizer="all", min_samples_leaf=min_leaf, split_penalty=price, random_state=0,
+        search=odtlib.MurTreeSearch(
+            first_features=first, interaction_cst=sets, merge_rows=not draw.chance(0.3),
+            similarity_bound=not draw.chance(0.3), specialised_depth_two=not draw.chance(0.3)))
+    return Case(model, problem, errors_of(problem, problem.kept, price), optimum,
+                problem.kept.sum(), depth=depth, nodes=2**depth - 1, min_leaf=min_leaf)
 
 
 @fuzz(2, "MurTreeClassifier.fit")

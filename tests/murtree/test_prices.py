@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from naive import best_cost, best_tree_cost
-from scale import SCALE
 
 from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch
 
@@ -30,7 +29,7 @@ def test_a_node_that_cannot_pay_is_not_bounded_by_its_small_trees_alone():
     assert report.objective == pytest.approx(2 + 4 * 0.3)
 
 
-@pytest.mark.parametrize("seed", range(60 * SCALE))
+@pytest.mark.parametrize("seed", range(60))
 def test_errors_and_a_price_are_those_of_all_trees(seed):
     random, X = drawn(seed)
     n_classes = int(random.integers(2, 4))
@@ -51,7 +50,7 @@ def test_errors_and_a_price_are_those_of_all_trees(seed):
         assert model.report_.objective == pytest.approx(least), options
 
 
-@pytest.mark.parametrize("seed", range(20 * SCALE))
+@pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson"])
 def test_losses_and_a_price_are_those_of_all_trees(loss, seed):
     random, X = drawn(1000 + seed, 40, 6)
@@ -73,7 +72,7 @@ def test_losses_and_a_price_are_those_of_all_trees(loss, seed):
     assert model.report_.objective == pytest.approx(least, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(20 * SCALE))
+@pytest.mark.parametrize("seed", range(20))
 def test_a_price_alone_ends_a_search_without_a_limit_on_depth(seed):
     random, X = drawn(2000 + seed)
     y = (random.random(len(X)) < 0.4).astype(int)

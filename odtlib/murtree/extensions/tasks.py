@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from odtlib.trees import lower_hull
 
@@ -17,18 +17,22 @@ def extension_run(model, columns, y, sample_weight, clock, task, protected, cost
     """Return the run of the extension that a fit needs; None for the search of MurTree alone."""
     data = (model, columns, y, sample_weight, clock)
     per_level, search = "split_penalty per level", model.search
+    limit = "limits on splits"
     published, objective = f"search={type(search).__name__}()", f"objective={model.objective!r}"
     kinds = {objective: model.objective != "errors", "pareto_front": task == "pareto_front",
              "max_disparity": protected is not None, per_level: model._has_level_penalties(),
              "costs": costs is not None, "path": task == "path",
              **{name: task == name for name in ("optimal_trees", "good_trees")},
-             published: hasattr(search, "run_of")}
+             published: hasattr(search, "run_of"),
+             limit: getattr(search, "limits_splits", False)}
     asked = [name for name, wanted in kinds.items() if wanted]
-    allowed = [["path", published], ["path", per_level]]
+    allowed = [["path", published], ["path", per_level], ["path", limit], [limit, per_level],
+               [limit, "costs"]]
     if model.objective != "f1":
-        allowed.append(["path", objective])
-    if len(asked) > 1 and sorted(asked) not in map(sorted, allowed):
-        raise ValueError(f"{asked[0]} cannot be combined with {asked[1]}; choose one of them.")
+        allowed += [["path", objective], [limit, objective]]
+    for one, other in combinations(asked, 2):
+        if [one, other] not in allowed and [other, one] not in allowed:
+            raise ValueError(f"{one} cannot be combined with {other}; choose one of them.")
     if task == "pareto_front":
         return ParetoRun(*data, task)
     if protected is not None:
