@@ -13,6 +13,8 @@ from odtbook.statistics import corrected_interval
 NAMES = {"cart": "CART", "tuned-cart": "tuned CART", "free-cart": "CART of any depth",
          "exact": "exact", "tuned-exact": "tuned exact", "look-ahead": "tuned look-ahead",
          "local-search": "tuned local search", "forest": "forest", "boosting": "boosting"}
+#: The same of those that are given a number of leaves.
+BY_LEAVES = {"exact": "exact", "cart": "CART", "pruned-cart": "pruned CART"}
 #: Data sets whose labels a rule, a puzzle or a game defines; all others were measured.
 RULES = ("balance-scale", "tic-tac-toe", "car_evaluation", "monk1_full", "monk2_full", "monk3",
          "chess", "murtree/corral-un_converted", "murtree/mux6-un_converted")
@@ -41,6 +43,26 @@ def fold_table(records=None):
         rows += [{**same, "fold": fold, **dict(zip(MEASURED, values, strict=True))}
                  for fold, values in enumerate(zip(*lists, strict=True))]
     table = pd.DataFrame(rows).astype(dict.fromkeys(MEASURED, float))
+    table.attrs["provenance"] = records.attrs.get("provenance", "")
+    return table
+
+
+def leaf_table(records=None):
+    """Return one row per data set, method, allowed number of leaves and fold of ``leaves``.
+
+    Columns ``dataset``, ``method`` (a name of :data:`BY_LEAVES`), ``size``, ``fold``,
+    ``test_accuracy``, ``train_accuracy``, ``leaves`` and ``proved``, whether the tree is proved
+    optimal on its training rows.  Only data sets with all methods count.
+    """
+    records = load_records("leaves") if records is None else records
+    records = records[records["status"] != "failed"]
+    rows = [{"dataset": run["dataset"], "method": BY_LEAVES[run["method"]], "size": int(size),
+             "fold": fold, **dict(zip(found, values, strict=True))}
+            for run in records.to_dict("records") for size, found in run["measures"].items()
+            for fold, values in enumerate(zip(*found.values(), strict=True))]
+    table = pd.DataFrame(rows)
+    methods = table.groupby("dataset")["method"].transform("nunique")
+    table = table[methods == len(BY_LEAVES)].reset_index(drop=True)
     table.attrs["provenance"] = records.attrs.get("provenance", "")
     return table
 
