@@ -72,6 +72,8 @@ def write_conf(folder: Path) -> None:
     config["extensions"] = [name for name in config["extensions"] if name not in ITS_OWN]
     for name in ("use_jupyterbook_latex", "use_multitoc_numbering", "comments_config"):
         config.pop(name, None)
+    # Sphinx 9 has no British plural for what a search has found, and its script fails.
+    config["language"] = "en"
     # Sphinx looks for these beside conf.py.
     config.update(html_static_path=[str(ROOT / "_static")],
                   external_toc_path=str(ROOT / "_toc.yml"),

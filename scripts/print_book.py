@@ -1,11 +1,12 @@
 """Print the built book to one PDF with headless Chromium; called by ``make pdf``.
 
-The pages of ``_build/html`` are joined to one page, in the order of the table of contents. Anchors
+The pages of ``_build/html``, or of the folder in ODT_HTML, are joined to one page, in the order of the table of contents. Anchors
 get the name of their page, so that links within the book stay links within the PDF.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -18,7 +19,7 @@ import yaml
 from bs4 import BeautifulSoup
 
 ROOT = Path(__file__).resolve().parents[1]
-HTML = ROOT / "_build" / "html"
+HTML = ROOT / os.environ.get("ODT_HTML", "_build/html")
 TARGET = ROOT / "dist" / "optimal-decision-trees.pdf"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 STYLE = """

@@ -19,6 +19,7 @@ from odtlib.report import Clock, TimeUp
 
 from . import _search as S
 
+MOST_BYTES = 2**28      # of the rows of known subproblems
 MOST_SETS = 32          # whose trees are looked for alone, so that there is one to beat
 
 
@@ -122,7 +123,7 @@ class AllowedSearch:
         columns = solver.problem.columns
         self.first, self.sets = allowed.first[columns], allowed.sets[columns]
         self.all_sets = np.ones(self.sets.shape[1], bool)
-        self.views, self.families, self.known = {}, {}, {}
+        self.views, self.families, self.known, self.bytes = {}, {}, {}, 0
         self.bound = 0.0        # what no tree over all rows costs less than
 
     # Views ------------------------------------------------------------------------------------
@@ -205,6 +206,9 @@ class AllowedSearch:
             bound, plan = self.best_split(rows, depth, nodes, upper, left, level, of_splits)
             if leaf <= bound and leaf < upper:
                 bound, plan = leaf, label
+        self.bytes += rows.nbytes           # which the plan holds
+        if self.bytes > MOST_BYTES:
+            self.known, self.bytes = {}, 0
         self.known[name] = bound, plan
         return bound, plan
 
