@@ -1,7 +1,8 @@
 """Print the built book to one PDF with headless Chromium; called by ``make pdf``.
 
-The pages of ``_build/html``, or of the folder in ODT_HTML, are joined to one page, in the order of the table of contents. Anchors
-get the name of their page, so that links within the book stay links within the PDF.
+The pages of ``_build/html``, or of the folder in ODT_HTML, are joined to one page, in the order of
+the table of contents. Anchors get the name of their page, so that links within the book stay links
+within the PDF.
 """
 
 from __future__ import annotations
