@@ -121,3 +121,31 @@ def test_the_interval_over_data_sets_is_that_of_student():
     mean, low, high = does_it_pay.over_sets(values, 0.9)
     expected = ttest_1samp(values, 0).confidence_interval(0.9)
     assert (mean, low, high) == pytest.approx((values.mean(), expected.low, expected.high))
+
+
+def test_trees_of_one_size_are_grown_on_the_same_sets_and_the_proved_ones_fit_best():
+    pay, leaves = (Experiment(name).points() for name in ("does_it_pay", "leaves"))
+    assert {point["dataset"] for point in pay} == {point["dataset"] for point in leaves}
+    assert {point["method"] for point in leaves} == set(does_it_pay.BY_LEAVES)
+    runs = experiments.execute("leaves", dataset="monk1_full", sizes=[[2, 5]], max_rows=150,
+                               method=list(does_it_pay.BY_LEAVES), time_limit=60.0)
+    table = does_it_pay.leaf_table(pd.DataFrame([{**run["parameters"], **run} for run in runs]))
+    assert len(table) == 3 * 2 * 5 and (table["leaves"] <= table["size"]).all()
+    fitted = table.set_index(["size", "fold", "method"])[["train_accuracy", "proved"]].unstack()
+    assert fitted["proved", "exact"].all() and not fitted["proved"][["CART", "pruned CART"]].any(
+        axis=None)
+    for name in ("CART", "pruned CART"):
+        assert (fitted["train_accuracy", "exact"] >= fitted["train_accuracy", name]).all()
+
+
+def test_a_set_without_all_methods_is_left_out():
+    found = {"train_accuracy": [0.9, 0.8], "test_accuracy": [0.7, 0.6], "leaves": [2, 1],
+             "proved": [False, False]}
+    runs = pd.DataFrame([{"dataset": dataset, "method": method, "status": status,
+                          "measures": {"2": found, "16": found}}
+                         for dataset, status in (("a", "executed"), ("b", "failed"))
+                         for method in does_it_pay.BY_LEAVES])
+    runs.loc[len(runs)] = {**runs.loc[0].to_dict(), "dataset": "c"}      # of one method
+    table = does_it_pay.leaf_table(runs)
+    assert set(table["dataset"]) == {"a"} and len(table) == 3 * 2 * 2
+    assert table["test_accuracy"].tolist() == [0.7, 0.6] * 6
