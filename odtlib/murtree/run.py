@@ -299,10 +299,10 @@ class Run:
         self.adopt_tree(self.within_budget(self.checked(nested, claim)), event)
 
     def within_budget(self, tree):
-        """Return the best part of a tree that the node budget allows."""
-        if tree.n_splits <= self.nodes:
+        """Return the best part of a tree that the node budget of the model allows."""
+        if tree.n_splits <= self.most_nodes:
             return tree
-        return cut_back(tree, self.nodes, self.model.split_penalty)
+        return cut_back(tree, self.most_nodes, self.model.split_penalty)
 
     def adopt_tree(self, tree, event):
         """Make a tree the one to beat, if it is better."""

@@ -111,3 +111,19 @@ def test_more_rows_than_a_search_keeps_nodes():
     assert model.report_.proof.endswith("8 predicates at any depth, split penalty 20")
     limited = MurTreeClassifier(None, time_limit=0.5).fit(X, y)      # no price ends the search
     assert limited.report_.lower_bound <= limited.report_.objective == limited.verify(X, y)
+
+
+@pytest.mark.parametrize("options", [{}, {"split_penalty": 0.05}])
+@pytest.mark.parametrize("limit", [1e-6, 3e-3, 0.03])
+@pytest.mark.parametrize(("kind", "objective"), [
+    (MurTreeClassifier, {}), (MurTreeClassifier, {"objective": "gini"}), (MurTreeRegressor, {}),
+    (MurTreeRegressor, {"loss": "absolute_error"})])
+def test_a_limit_in_the_small_depths_leaves_deep_cart(kind, objective, limit, options):
+    """Trees of quick methods are as large as the model allows, not as what was searched."""
+    random = np.random.default_rng(0)
+    X = random.integers(0, 2, (400, 12))
+    y = (X[:, :4].sum(axis=1) + (X[:, 5] & X[:, 6])) % 3
+    model = kind(None, time_limit=limit, **objective, **options).fit(X, y)
+    leaf = kind(0, **objective).fit(X, y)
+    assert model.report_.objective < 0.1 * leaf.report_.objective
+    assert model.verify(X, y) == pytest.approx(model.report_.objective)
