@@ -10,6 +10,7 @@ from odtlib._validation import LARGEST
 from odtlib.fit import Fit
 from odtlib.report import pluralised
 from odtlib.tree import DecisionTree
+from odtlib.trees import cut_back
 
 from .preparation import MANY_ROWS, grouped_rows
 from .run import Rows, Run
@@ -154,9 +155,11 @@ def f1_tree(model, columns, y, sample_weight, clock, search):
     leaf = DecisionTree.from_nested(0, n_classes=2, n_features=columns.shape[1]).with_counts(
         columns, y, 2, given, relabel=False)
     groups, problem = grouped_rows(columns), None
-    factors = np.array([1, 1])
+    factors, most_nodes = np.array([1, 1]), model._nodes(len(y), most=True)
 
     def heard(tree):
+        if tree.n_splits > most_nodes:      # quick methods grow larger ones, to be cut back
+            tree = cut_back(tree, most_nodes)
         fit.offer(with_best_labels(tree._with(value=tree.value / factors)), equal=rounds > 0)
 
     ended, counters, rounds = "optimal", {}, 0

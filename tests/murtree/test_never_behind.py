@@ -137,3 +137,16 @@ def test_a_limit_that_is_not_reached_changes_no_f1(weighted):
         limited = MurTreeClassifier(depth, objective="f1", time_limit=600).fit(X, y, weight)
         assert free.report_.objective == limited.report_.objective
         assert free.report_.status == limited.report_.status == "optimal"
+
+
+@pytest.mark.parametrize("limit", [1e-6, 0.2])
+@pytest.mark.parametrize("options", [{"objective": "f1"}, {"max_disparity": 0.2},
+                                     {"objective": "balanced-accuracy"}])
+def test_trees_that_are_heard_on_the_way_keep_the_node_budget(options, limit):
+    """A larger one was once the answer, and called optimal."""
+    random = np.random.default_rng(0)
+    X = random.integers(0, 2, (400, 30))
+    y = (X[:, :5].sum(axis=1) + (X[:, 5] & X[:, 6])) % 2
+    given = {"protected": X[:, 7]} if "max_disparity" in options else {}
+    model = MurTreeClassifier(5, 6, time_limit=limit, **options).fit(X, y, **given)
+    assert model.tree_.n_splits <= 6

@@ -495,9 +495,10 @@ class FairRun(FrontRun):
         """Under a time limit begin with trees of few errors, whose labels become fair."""
         if self.clock.time_limit is not None:
             weight = None if (self.weight == 1).all() else self.weight.astype(np.float64)
-            Run(self.model, Rows(self.columns, self.y, weight), self.clock, self.search.options,
-                hear=lambda tree: self.fit.offer(self.with_fair_labels(tree), event="errors")
-                ).glance()
+            run = Run(self.model, Rows(self.columns, self.y, weight), self.clock,
+                      self.search.options, hear=lambda tree: self.fit.offer(
+                          self.with_fair_labels(run.within_budget(tree)), event="errors"))
+            run.glance()
 
     def with_fair_labels(self, tree):
         """Return a tree with other labels in leaves that cost few errors for much less disparity.
