@@ -500,6 +500,8 @@ class Run:
         value = cost - self.problem.offset
         if tree.n_splits == 0:
             return tree, True
+        if tree.n_splits > self.nodes:          # a start, or of quick methods: a later depth asks
+            return tree, False
         try:
             if not self.solver.solve(self.depth, tree.n_splits - 1, smallest=0, lower=value,
                                      upper=self.solver.just_above(value), clock=self.clock):

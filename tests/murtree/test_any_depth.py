@@ -127,3 +127,17 @@ def test_a_limit_in_the_small_depths_leaves_deep_cart(kind, objective, limit, op
     leaf = kind(0, **objective).fit(X, y)
     assert model.report_.objective < 0.1 * leaf.report_.objective
     assert model.verify(X, y) == pytest.approx(model.report_.objective)
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.5])
+@pytest.mark.parametrize("kind", [MurTreeClassifier, MurTreeRegressor])
+def test_a_start_larger_than_the_small_depths_has_the_fewest_nodes_in_the_end(kind, penalty):
+    random = np.random.default_rng(0)
+    X = random.integers(0, 2, (60, 6))
+    y = X[:, 0] ^ X[:, 1] ^ X[:, 2] ^ (random.random(60) < 0.1)
+    search = MurTreeSearch(minimise_nodes=True)
+    begun, free = (kind(None, split_penalty=penalty, search=search, start=start).fit(X, y)
+                   for start in ("cart", None))
+    assert begun.report_.status == "optimal" and "fewest" in begun.report_.proof
+    assert begun.report_.objective == pytest.approx(free.report_.objective)
+    assert begun.tree_.n_splits == free.tree_.n_splits
