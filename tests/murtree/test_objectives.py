@@ -7,7 +7,7 @@ import pytest
 
 from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch, SurvivalTree
 from odtlib.objectives import AdditiveObjective, LinearLeaves, SquaredError
-from tests.naive import least_costs, sides, square_leaves, subset_sums
+from tests.naive import best_cost, least_costs, sides, square_leaves, subset_sums
 from tests.scale import SCALE
 
 CASES = 15 * SCALE
@@ -226,3 +226,26 @@ def test_optimum_equals_brute_force(name):
         assert model.tree_.n_splits <= nodes and model.tree_.depth <= depth
         assert min_leaf == 1 or model.tree_.n_splits == 0 or min_leaf <= np.unique(
             model.apply(X), return_counts=True)[1].min()
+
+
+@pytest.mark.parametrize("objective", ["entropy", "gini"])
+@pytest.mark.parametrize("seed", range(40 * SCALE))
+def test_a_light_class_beside_heavy_rows_keeps_its_cost(objective, seed):
+    """Differences of what heavy rows cost left rounding: other optima, and an error of ours."""
+    random = np.random.default_rng(seed)
+    X, y = random.integers(0, 2, (12, 4)), (random.random(12) < 0.3).astype(int)
+    y[:2] = 0, 1
+    weight = 10.0 ** random.uniform(-8, 8, 12)
+
+    def leaf(rows):
+        light, heavy = sorted(weight[rows] @ np.eye(2)[y[rows]] if len(rows) else (0, 0))
+        if light == 0:
+            return 0.0
+        if objective == "gini":
+            return 2 * light * heavy / (light + heavy)
+        return light * np.log(1 + heavy / light) + heavy * np.log1p(light / heavy)
+
+    model = MurTreeClassifier(3, objective=objective).fit(X, y, weight)
+    assert model.report_.status == "optimal"
+    assert model.report_.objective == pytest.approx(best_cost(X, leaf, 3), rel=1e-9,
+                                                    abs=1e-9 * leaf(np.arange(12)))

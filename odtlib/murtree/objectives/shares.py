@@ -26,12 +26,18 @@ class Entropy(_Shares):
 
     @staticmethod
     def leaf_cost(sums):
-        total, cost = 0.0, 0.0
+        # ``rest`` is all but the heaviest: as a difference it would lose light classes.
+        largest, rest, cost = 0.0, 0.0, 0.0
         for k in range(len(sums)):
             if sums[k] > 0:
-                total += sums[k]
-                cost -= sums[k] * np.log(sums[k])
-        return cost + total * np.log(total) if total > 0 else 0.0
+                rest += min(largest, sums[k])
+                largest = max(largest, sums[k])
+        for k in range(len(sums)):
+            if 0 < sums[k] < largest:
+                cost += sums[k] * np.log((largest + rest) / sums[k])
+            elif sums[k] > 0:
+                cost += largest * np.log1p(rest / largest)
+        return cost
 
 
 class Gini(_Shares):
@@ -43,11 +49,14 @@ class Gini(_Shares):
 
     @staticmethod
     def leaf_cost(sums):
-        total, squares = 0.0, 0.0
+        # Pairs of classes: no term is negative, so that a light class counts beside heavy ones.
+        total, before, cost = 0.0, 0.0, 0.0
         for k in range(len(sums)):
             total += sums[k]
-            squares += sums[k] * sums[k]
-        return total - squares / max(total, 1e-300)
+        for k in range(len(sums)):
+            cost += before * (sums[k] / max(total, 1e-300))
+            before += sums[k]
+        return 2.0 * cost
 
     @staticmethod
     def row_bound(row, low, high):
