@@ -29,6 +29,11 @@ class Certificate:
         self.terms = {name: deepcopy(parameters[name]) for name in TERMS if name in parameters}
         self.costs, self.names = costs, names
 
+    @property
+    def additive(self):
+        """The loss or objective, which may be an additive one: its targets have any shape."""
+        return self.terms.get("loss", self.terms.get("objective"))
+
     def __call__(self, tree, X, y, sample_weight=None, given=None):
         """Return the objective of a tree on the training rows, with their given weights.
 
@@ -47,15 +52,14 @@ class Certificate:
         if rows.dtype != np.uint8:
             rows = rows.astype(float)
         leaf, depth = leaves_of(tree, rows)
-        additive = self.terms.get("loss", self.terms.get("objective"))
-        if hasattr(additive, "_cost_of_leaves"):
+        if hasattr(self.additive, "_cost_of_leaves"):
             given = X if given is None else given
             if tree.kind == "classification":
                 y = np.searchsorted(tree.classes, y)
             frame = hasattr(given, "iloc") and not all(hasattr(kind, "kind") and kind.kind in "biuf"
                                                        for kind in given.dtypes)
             given = given.iloc[used] if frame else np.asarray(given)[used]
-            return (additive._cost_of_leaves(leaf, given, y[used], weight[used], self.names)
+            return (self.additive._cost_of_leaves(leaf, given, y[used], weight[used], self.names)
                     + self._split_costs(depth[tree.feature >= 0]))
         error = self._label_errors if tree.kind == "classification" else self._target_errors
         return (error(tree, leaf, y[used], weight[used], used)

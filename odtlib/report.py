@@ -251,7 +251,9 @@ class SolveReport:
         if y is not None and np.ndim(y) == 2 and np.shape(y)[1] == 1:
             y = np.ravel(y)
         width = 1 if self.tree.kind == "classification" else np.size(self.tree.value[0])
-        if y is not None and np.size(y) != len(X) * width:
+        own = self.tree.kind == "regression" and hasattr(
+            getattr(self.evaluate, "additive", None), "_cost_of_leaves")
+        if y is not None and not own and np.size(y) != len(X) * width:
             raise ValueError(f"y has shape {np.shape(y)} and the tree predicts {width} in each "
                              "row; verify with the targets of the fit.")
         rows, given = X, {}

@@ -249,3 +249,19 @@ def test_a_light_class_beside_heavy_rows_keeps_its_cost(objective, seed):
     assert model.report_.status == "optimal"
     assert model.report_.objective == pytest.approx(best_cost(X, leaf, 3), rel=1e-9,
                                                     abs=1e-9 * leaf(np.arange(12)))
+
+
+def test_targets_of_two_columns_are_verified_where_a_leaf_predicts_one_number():
+    random = np.random.default_rng(0)
+    X = random.integers(0, 2, (40, 4))
+    known = np.column_stack([random.random(40) < 0.6, random.integers(1, 9, 40)]).astype(float)
+    model = SurvivalTree(2).fit(X, known)
+    assert model.verify(X, known) == pytest.approx(model.report_.objective)
+    mine = AdditiveObjective(lambda X, y, w: np.column_stack([w * y[:, 0], w * y[:, 1]]),
+                             least_of_two, lambda sums: sums[1])
+    model = MurTreeRegressor(2, loss=mine).fit(X, known)
+    assert model.verify(X, known) == pytest.approx(model.report_.objective)
+
+
+def least_of_two(sums):
+    return min(sums[0], sums[1])
