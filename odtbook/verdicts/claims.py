@@ -15,7 +15,7 @@ from odtbook.experiments.book import book_root
 from odtbook.experiments.results import unrecorded
 
 from .evidence import Missing
-from .rules import combine, not_run, whole
+from .rules import Part, combine, not_run, whole
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,9 @@ class Paper:
         return functools.partial(self.cells.setdefault, label)
 
     def claim(self, item, halves="", **further):
-        """Register the function of the records that returns the parts of some statements.
+        """Register the function of the records that returns what some statements rest on.
 
-        ``further`` are ``digits`` and ``plan`` of the claim.
+        That is a part, or several.  ``further`` are ``digits`` and ``plan`` of the claim.
         """
         def register(function: Callable) -> Callable:
             answers, known = self._claims.setdefault(item, ({}, {}))
@@ -160,8 +160,9 @@ def judge_claim(name, claim, records):
     found = []
     for line in claim.statements:
         try:
-            parts = list(claim.answers[line["half"]](records))
+            parts = claim.answers[line["half"]](records)
         except Missing as error:
-            parts = [not_run(line["quote"], line["kind"], str(error))]
+            parts = not_run(line["quote"], line["kind"], str(error))
+        parts = [parts] if isinstance(parts, Part) else list(parts)
         found.append(Statement(name + line["half"], line, parts, combine(parts)))
     return Judged(name, claim, found, tuple(sorted(records.used)))

@@ -18,7 +18,7 @@ from odtbook.experiments.book import book_root
 from odtbook.experiments.published import published
 from odtbook.experiments.results import undisturbed
 
-from .rules import Effect, equivalent
+from .rules import Effect, equivalent, exact, moments
 
 SPLITS = 5
 CERTAIN = 1e6       # degrees of freedom where nothing was drawn
@@ -218,11 +218,10 @@ def noise(records, method, part, source="seeds"):
             continue
         if source == "seeds" and at[1] in pooled:
             spread = math.sqrt(np.mean([one ** 2 for one, _ in pooled[at[1]]]))
-            found[at] = Noise(float(np.mean(splits)), spread, spread,
-                              min(df for _, df in pooled[at[1]]))
+            df = min(df for _, df in pooled[at[1]])
         else:
-            spread = float(np.std(splits, ddof=1)) / math.sqrt(len(splits))
-            found[at] = Noise(float(np.mean(splits)), spread, spread, len(splits) - 1)
+            _, spread, df = moments(splits)
+        found[at] = Noise(float(np.mean(splits)), spread, spread, df)
     return found
 
 
@@ -309,14 +308,13 @@ def accuracies(records, name, columns, part, quoted=(), source="seeds"):
         for column, (method, depth) in columns.items():
             at = (sets_of()[label], int(k if depth is None else depth))
             pair = method if isinstance(method, tuple) else (method,)
-            others = zip(*([*data("methods")["methods"][m].get("beside", ()), m][:1]
-                           for m in pair), strict=True)
+            other = tuple((*data("methods")["methods"][m].get("beside", ()), m)[0] for m in pair)
             rows.append({
                 "row": label if k is None else f"{label}, k = {int(k)}", "column": column,
                 "published": number(line[column]), "quoted": column in quoted,
                 "ours": _lead(records, pair, part, at), **_noise(records, pair, part, at, source),
-                "beside": {" - ".join(other): _lead(records, other, part, at)
-                           for other in others if other != pair}})
+                "beside": {} if other == pair else {
+                    " - ".join(other): _lead(records, other, part, at)}})
     return table_of(rows)
 
 
@@ -350,10 +348,12 @@ def sizes(name, columns):
         for column, key in columns.items()])
 
 
-def places(cells, slips):
-    """Return position -> reason of the cells (row, column) that a paper has wrong."""
+def sizes_agree(sets, cells, slips):
+    """Judge a table of data sets; ``slips`` says of a row and column what the paper has wrong."""
     at = list(zip(cells["row"], cells["column"], strict=True))
-    return {at.index(cell): reason for cell, reason in slips.items()}
+    return exact(f"Rows, features and classes of {sets}", cells["published"], cells["ours"],
+                 errata={at.index(cell): f"{slip}, a slip of the paper"
+                         for cell, slip in slips.items()})
 
 
 def pivot(cells, side="ours"):

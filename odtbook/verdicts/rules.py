@@ -80,7 +80,7 @@ class Part:
         if not weak or self.answer == "not run":
             return self
         answer = "undecided" if self.answer == "contradicted" or covered < HALF else self.answer
-        return replace(self, answer=answer, note="; ".join(filter(None, [self.note, *weak])))
+        return replace(self, answer=answer).noted("; ".join(weak))
 
 
 def not_run(says, kind, note):
@@ -113,11 +113,11 @@ def whole(answers):
 # ------------------------------------------------------------------ exact
 
 
-def exact(says, published, ours, *, digits=0.0, errata=None, printed=None):
+def exact(says, published, ours, *, digits=0.0, errata=None):
     """Judge numbers that must agree to the digits printed.
 
     ``errata`` maps the place of a number that the paper itself has wrong to the reason; places
-    without a number of ours are left out.  All compared numbers must agree, errata apart.
+    without a number of either side are left out.  All compared numbers must agree, errata apart.
     """
     published, ours = (np.asarray(side, float) for side in (published, ours))
     known = np.isfinite(published) & np.isfinite(ours)
@@ -125,7 +125,7 @@ def exact(says, published, ours, *, digits=0.0, errata=None, printed=None):
     excused = [place for place in (errata or {}) if off[place]]
     wrong = int(off.sum()) - len(excused)
     answer = "not run" if not known.any() else "contradicted" if wrong else "confirmed"
-    printed = len(published) if printed is None else printed
+    printed = int((~np.isnan(published)).sum())
     part = Part(says, "exact", answer, f"{printed} numbers",
                 f"{int((known & ~off).sum())} of {int(known.sum())} equal",
                 "digit by digit", "; ".join(errata[place] for place in excused))
@@ -164,6 +164,18 @@ def proved(says, holds, published, ours, proof):
 # ------------------------------------------------------------------ statistical
 
 
+def moments(values):
+    """Return the mean of some values, its standard error and the degrees of freedom."""
+    values = np.asarray(values, float)
+    return float(values.mean()), float(values.std(ddof=1)) / math.sqrt(len(values)), len(values) - 1
+
+
+def _reach(df, level=LEVEL):
+    """Return how many standard errors an interval of Student's t reaches to either side."""
+    from scipy.stats import t
+    return t.ppf(1 - level, df)
+
+
 @dataclass(frozen=True)
 class Effect:
     """A published mean and ours, with what chance does to both.
@@ -178,6 +190,12 @@ class Effect:
     drawn: float
     error: float
     df: float
+
+    @classmethod
+    def of(cls, name, published, values):
+        """Return the effect of our mean over some values beside a number that is no draw."""
+        mean, error, df = moments(values)
+        return cls(name, published, mean, 0.0, error, df)
 
     @property
     def difference(self):
@@ -203,28 +221,26 @@ class Equivalence:
 
     def answers(self, difference, spread):
         """Return the answer for each row of differences and standard deviations."""
-        from scipy.stats import t
-        df = np.array([effect.df for effect in self.effects])
-        inside = np.abs(difference) + t.ppf(1 - LEVEL, df) * spread <= self.margin
-        outside = np.abs(difference) - t.ppf(
-            1 - LEVEL / len(self.effects), df) * spread > self.margin
+        df = self._recorded[2]
+        inside = np.abs(difference) + _reach(df) * spread <= self.margin
+        outside = np.abs(difference) - _reach(df, LEVEL / len(df)) * spread > self.margin
         return np.where(outside.any(axis=-1), "contradicted",
                         np.where(inside.all(axis=-1), "confirmed", "undecided"))
 
     @property
     def answer(self):
         """The answer to the recorded numbers."""
-        return str(self.answers(*self._recorded()))
+        return str(self.answers(*self._recorded[:2]))
 
+    @property
     def _recorded(self):
-        return (np.array([effect.difference for effect in self.effects]),
-                np.array([effect.spread for effect in self.effects]))
+        """Differences, standard deviations and degrees of freedom, a column per effect."""
+        return np.array([(one.difference, one.spread, one.df) for one in self.effects]).T
 
     def intervals(self):
         """Return the 90 % intervals of the differences, one row per effect."""
-        from scipy.stats import t
-        difference, spread = self._recorded()
-        width = t.ppf(1 - LEVEL, [effect.df for effect in self.effects]) * spread
+        difference, spread, df = self._recorded
+        width = _reach(df) * spread
         return np.column_stack([difference - width, difference + width])
 
     def needed(self):
@@ -240,8 +256,7 @@ class Equivalence:
         Off is the noisiest effect; both sides are drawn anew.
         """
         random = np.random.default_rng(0)
-        spread, df = (np.array([getattr(effect, side) for effect in self.effects])
-                      for side in ("spread", "df"))
+        _, spread, df = self._recorded
         true = np.zeros(len(spread))
         true[np.argmax(spread)] = 0 if right else 2 * self.margin
         difference = true + spread * random.standard_normal((draws, len(spread)))
@@ -257,16 +272,10 @@ class Gain:
     bar: float = 0.0
     more: bool = True       # whether the paper says that the mean is above the bar
 
-    @property
-    def _moments(self):
-        gains = np.asarray(self.gains, float)
-        return gains.mean(), gains.std(ddof=1) / math.sqrt(len(gains)), len(gains) - 1
-
     def interval(self):
         """Return the 90 % interval of the mean."""
-        from scipy.stats import t
-        mean, error, df = self._moments
-        return mean - t.ppf(1 - LEVEL, df) * error, mean + t.ppf(1 - LEVEL, df) * error
+        mean, error, df = moments(self.gains)
+        return mean - _reach(df) * error, mean + _reach(df) * error
 
     @property
     def answer(self):
@@ -283,11 +292,11 @@ class Gain:
 
     def chance(self, right=True):
         """Return the chance of "confirmed", were these lines the truth, or just the bar."""
-        from scipy.stats import nct, t
-        mean, error, df = self._moments
+        from scipy.stats import nct
+        mean, error, df = moments(self.gains)
         lead = (mean - self.bar) * (1 if self.more else -1) * right
         return float(lead > 0) if error == 0 else float(
-            nct.sf(t.ppf(1 - LEVEL, df), df, lead / error))
+            nct.sf(_reach(df), df, lead / error))
 
 
 @dataclass(frozen=True)
@@ -343,12 +352,12 @@ class Share:
 
 def _tested(says, kind, test, published, ours, interval, what, note=""):
     """Return the part that a test answers; undecided, it says how much more would decide."""
-    if test.answer == "undecided":
-        times = test.needed()
-        would = "more of the same would not decide" if not times < 1000 else \
-            f"about {max(times, 1.1):.2g} times as many {what} would decide"
-        note = "; ".join(filter(None, [note, would]))
-    return Part(says, kind, test.answer, published, ours, interval, note, test=test)
+    part = Part(says, kind, test.answer, published, ours, interval, note, test=test)
+    if part.answer != "undecided":
+        return part
+    times = test.needed()
+    return part.noted(f"about {max(times, 1.1):.2g} times as many {what} would decide"
+                      if times < 1000 else "more of the same would not decide")
 
 
 def equivalent(says, effects, margin, unit="points", kind="statistical", note=""):
@@ -411,9 +420,8 @@ def always(says, slow, quick, *, published="always", noise=TIMED):
 
 def over(says, effects, bar):
     """Judge that our mean is above a bar, with the noise of its seeds."""
-    from scipy.stats import t
     for one in effects:
-        half = t.ppf(1 - LEVEL, one.df) * one.error
+        half = _reach(one.df) * one.error
         answer = ("confirmed" if one.ours - half > bar else
                   "contradicted" if one.ours + half < bar else "undecided")
         return Part(says, "statistical", answer, f"{one.published:.1f} %", f"{one.ours:.1f} %",
@@ -472,12 +480,12 @@ def times_agree(says, published, ours, sizes, *, least=2.0, factor=2.0):
         return np.abs(np.log(times / pair[0])) <= math.log(factor) + 1e-12
     part = mostly(says, near(model), text="times", kind="timing",
                   published=f"{int((published >= least).sum())} times")
-    note = (f"within a factor of {factor:g} by the size model; {near(plain).mean():.0%} with one "
-            f"factor, published over ours {ratio:.2g}")
     # Times that do not follow a model refute no paper: another implementation is no other claim.
-    return replace(part, note="; ".join(filter(None, [part.note, note]))).guarded(
-        kept.sum() / max(np.isfinite(published).sum(), 1), substitute=(
-            "another implementation" if part.answer == "contradicted" else ""))
+    return part.noted(
+        f"within a factor of {factor:g} by the size model; {near(plain).mean():.0%} with one "
+        f"factor, published over ours {ratio:.2g}").guarded(
+            kept.sum() / max(np.isfinite(published).sum(), 1), substitute=(
+                "another implementation" if part.answer == "contradicted" else ""))
 
 
 # ------------------------------------------------------------------ cells

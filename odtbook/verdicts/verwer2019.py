@@ -32,7 +32,7 @@ def _(records):
 
 @paper.claim("S1", "c")
 def _(records):
-    return [not_run("BinOCT at depth 4", "statistical", "no runs of ten minutes at depth 4")]
+    return not_run("BinOCT at depth 4", "statistical", "no runs of ten minutes at depth 4")
 
 
 def _sizes(records):
@@ -57,36 +57,36 @@ def _(records):
     size = _sizes(records)
     least = size["bits"] <= np.ceil(np.log2(np.maximum(size["thresholds"], 2)))
     whole = (size["bits"] >= 0) & (size["bits"] == size["bits"].round())
-    return [proved("Binary variables: nodes times (features and bits), leaves times classes",
-                   bool((least & whole).all()), "O(2^K (F + C + log T))",
-                   f"{int((least & whole).sum())} of {size['runs']} programs, "
-                   f"{size['bits'].max():.0f} bits at the most", "counted in the programs built")]
+    return proved("Binary variables: nodes times (features and bits), leaves times classes",
+                  bool((least & whole).all()), "O(2^K (F + C + log T))",
+                  f"{int((least & whole).sum())} of {size['runs']} programs, "
+                  f"{size['bits'].max():.0f} bits at the most", "counted in the programs built")
 
 
 @paper.claim("S2", "b")
 def _(records):
     size = _sizes(records)
     within = size["constraints"] <= 2 * size["bound"]
-    return [proved("Constraints are at most twice R + 2^K (F T + C)", bool(within.all()), "O(...)",
-                   f"{int(within.sum())} of {size['runs']} programs; even of R + 2^K (T + F + C) "
-                   f"at most {(size['constraints'] / size['tight']).max():.1f} times, so that one "
-                   "factor is too many", "counted in the programs built")]
+    return proved("Constraints are at most twice R + 2^K (F T + C)", bool(within.all()), "O(...)",
+                  f"{int(within.sum())} of {size['runs']} programs; even of R + 2^K (T + F + C) "
+                  f"at most {(size['constraints'] / size['tight']).max():.1f} times, so that one "
+                  "factor is too many", "counted in the programs built")
 
 
 @paper.claim("S3", "a")
 def _(records):
     size = _sizes(records)
     share = size["binary"] / size["all"]
-    return [proved("No binary variable belongs to a row", bool((size["rows"] == 0).all()),
-                   "a very small number", f"{size['binary'].min():.0f} to "
-                   f"{size['binary'].max():.0f}, in the median {share.median():.0%} of all "
-                   "variables", "counted in the programs built")]
+    return proved("No binary variable belongs to a row", bool((size["rows"] == 0).all()),
+                  "a very small number", f"{size['binary'].min():.0f} to "
+                  f"{size['binary'].max():.0f}, in the median {share.median():.0%} of all "
+                  "variables", "counted in the programs built")
 
 
 @paper.claim("S3", "b")
 def _(records):
     size = _sizes(records)
-    return [itself("Few variables depend on the rows",
-                   "said of the binary variables; its own model has l for each row and leaf", (
-                       f"in the median {1 - (size['binary'] / size['all']).median():.0%} of the "
-                       "variables"))]
+    return itself("Few variables depend on the rows",
+                  "said of the binary variables; its own model has l for each row and leaf", (
+                      f"in the median {1 - (size['binary'] / size['all']).median():.0%} of the "
+                      "variables"))
