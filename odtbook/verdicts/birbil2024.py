@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -40,15 +41,19 @@ def _(records):
     return table_of(rows)
 
 
+def unfolded(records):
+    """Return records of the constrained study, one row per variant and fold, by kind of data."""
+    from odtbook.studies import constrained as study
+    runs = study.tidy(records)
+    return runs.assign(kind=runs["dataset"].str.partition("_")[0])
+
+
 @once
 def variant_runs(records):
     """Return the constrained study, one row per variant and fold, by the paper's settings."""
-    from odtbook.studies import constrained as study
-    runs = study.tidy(records.of("constrained"))
-    is_class = runs["dataset"].str.startswith("class")
-    deep = is_class & (runs["max_depth"] == 15) & (runs["max_courses"] == 1)
-    runs = runs[deep | ~is_class]
-    return runs.assign(kind=runs["dataset"].str.partition("_")[0])
+    runs = unfolded(records.of("constrained"))
+    deep = (runs["max_depth"] == 15) & (runs["max_courses"] == 1)
+    return runs[(runs["kind"] != "class") | deep]
 
 
 def _bar_cells(records, name, columns):
@@ -185,9 +190,25 @@ def _best(records, kind):
     return [name for name in means.index if name.endswith("L(O)")]
 
 
-@paper.claim("F2", "a")
-def _(records):
-    return _ranked(records, "scores", ["S(R):L(R)"], last=True)
+def _differ(records, kind, level, published):
+    """Judge by Friedman's test that variants differ; a p-value that finds nothing says nothing."""
+    from scipy.stats import chi2
+    errors, p = friedman(records, kind)
+    folds, ways = errors.shape
+    w, least = (chi2.isf(one, ways - 1) / folds / (ways - 1) for one in (p, 0.05))
+    return Part(f"The variants differ on {kind}", "statistical",
+                "confirmed" if p < level else "undecided", published, f"p = {p:.2g}",
+                f"agreement of the ranks W = {w:.2f}; {folds} folds need {least:.2f} at 5 %")
+
+
+paper.claim("F2", "a")(lambda records: _ranked(records, "scores", ["S(R):L(R)"], last=True))
+paper.claim("F2", "c")(lambda records: _ranked(records, "scores", _best(records, "scores")[:3]))
+paper.claim("F2", "d")(lambda records: _ranked(records, "cars", [ORDINARY], last=True))
+paper.claim("F2", "e")(lambda records: _ranked(records, "cars", _best(records, "cars")[:1]))
+paper.claim("F3", "a", digits=0.001)(
+    lambda records: _differ(records, "scores", 0.001, "p practically 0"))
+paper.claim("F3", "b")(lambda records: _ranked(records, "scores", ["S(R):L(O)"]))
+paper.claim("F4", "c")(lambda records: _differ(records, "class", 0.001, "p close to 0"))
 
 
 @paper.claim("F2", "b")
@@ -196,21 +217,6 @@ def _(records):
     return [_ranked(records, "scores", ["S(R):L(O)"]),
             proved("S(R):L(O) violates no constraint on scores", count == 0, "none",
                    f"{count:.0f} a fold", "a count over all test rows")]
-
-
-@paper.claim("F2", "c")
-def _(records):
-    return _ranked(records, "scores", _best(records, "scores")[:3])
-
-
-@paper.claim("F2", "d")
-def _(records):
-    return _ranked(records, "cars", [ORDINARY], last=True)
-
-
-@paper.claim("F2", "e")
-def _(records):
-    return _ranked(records, "cars", _best(records, "cars")[:1])
 
 
 @paper.claim("F2", "f")
@@ -225,12 +231,11 @@ def _(records):
 @paper.claim("F2", "g")
 def _(records):
     """Judge the printed errors of both figures; both sides have the same rows and folds."""
-    from .corners import corners
+    from .corners import corners, near
     table = corners(records)
     if table is None:
         raise Missing("`odt run constrained_medoids`")
-    near = (table.drop(columns="published").div(table["published"], axis=0) - 1).abs() <= 0.04
-    met = {name: int(near[name].sum()) for name in near}
+    met = near(table).sum()
     paper_way = met["correct, squared"]
     return Part(
         "Printed errors of Figures 2 and 4 are met within 4 %", "exact",
@@ -242,32 +247,11 @@ def _(records):
         f"{met['correct, Euclidean']}")
 
 
-def _differ(records, kind, level, published):
-    """Judge by Friedman's test that variants differ; a p-value that finds nothing says nothing."""
-    from scipy.stats import chi2
-    errors, p = friedman(records, kind)
-    folds, ways = errors.shape
-    w, least = (chi2.isf(one, ways - 1) / folds / (ways - 1) for one in (p, 0.05))
-    return Part(f"The variants differ on {kind}", "statistical",
-                "confirmed" if p < level else "undecided", published, f"p = {p:.2g}",
-                f"agreement of the ranks W = {w:.2f}; {folds} folds need {least:.2f} at 5 %")
-
-
-@paper.claim("F3", "a", digits=0.001)
-def _(records):
-    return _differ(records, "scores", 0.001, "p practically 0")
-
-
-@paper.claim("F3", "b")
-def _(records):
-    return _ranked(records, "scores", ["S(R):L(O)"])
-
-
 @paper.claim("F3", "c")
 def _(records):
-    part = _differ(records, "cars", 0.0, "p = 0.226")
-    return Part("The variants do not differ on cars", "statistical", "undecided", part.published,
-                part.ours, part.interval, "a p-value that finds no difference confirms nothing")
+    return replace(_differ(records, "cars", 0.0, "p = 0.226"),
+                   says="The variants do not differ on cars",
+                   note="a p-value that finds no difference confirms nothing")
 
 
 @paper.claim("F4", "a")
@@ -288,11 +272,6 @@ def _(records):
                   "0; 130.93 a fold",
                   f"{count.drop(ORDINARY).max():.0f}; {count[ORDINARY]:.2f} a fold",
                   "a count over all test rows")
-
-
-@paper.claim("F4", "c")
-def _(records):
-    return _differ(records, "class", 0.001, "p close to 0")
 
 
 @paper.claim("F5", "a")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from odtbook.experiments.published import published
-from odtbook.studies import constrained as study
 
+from .birbil2024 import unfolded, variant_runs
 from .evidence import Records, attempt
 
 
@@ -21,24 +21,21 @@ def corners(records=None):
     others = attempt(records.of, "constrained_medoids")
     if others is None:
         return None
-    first = records.of("constrained").assign(builder="correct", medoid="criterion")
-    is_class = first["dataset"].str.startswith("class")
-    first = first[~is_class | ((first["max_depth"] == 15) & (first["max_courses"] == 1))]
-    found = {}
-    for figure, column, kind in (("F2", "scores, MSE", "scores"), ("F2", "cars, MSE", "cars"),
-                                 ("F4", "MSE", "class")):
-        source = published(f"birbil2024_figure{figure[1]}")[column].astype(float)
-        for variant, value in source.items():
-            found[kind, variant] = {"published": value}
-    for table in (first, others):
-        for (builder, medoid), part in table.groupby(["builder", "medoid"]):
-            runs = study.tidy(part)
-            kinds = runs["dataset"].str.partition("_")[0]
-            name = f"{builder}, {'squared' if medoid == 'criterion' else 'Euclidean'}"
-            for (kind, variant), mse in runs.groupby([kinds, "variant"])["mse"].mean().items():
-                if (kind, variant) in found:
-                    found[kind, variant][name] = mse
-    return pd.DataFrame.from_dict(found, orient="index").rename_axis(["data", "variant"])
+    printed = pd.concat({
+        kind: published(f"birbil2024_figure{figure}")[column].astype(float)
+        for kind, figure, column in (("scores", 2, "scores, MSE"), ("cars", 2, "cars, MSE"),
+                                     ("class", 4, "MSE"))})
+    ways = {"correct, squared": variant_runs(records)}
+    for (builder, medoid), runs in others.groupby(["builder", "medoid"]):
+        name = f"{builder}, {'squared' if medoid == 'criterion' else 'Euclidean'}"
+        ways[name] = unfolded(runs)
+    means = {name: runs.groupby(["kind", "variant"])["mse"].mean() for name, runs in ways.items()}
+    return printed.to_frame("published").assign(**means).rename_axis(["data", "variant"])
+
+
+def near(table, share=0.04):
+    """Return which errors of :func:`corners` are within a share of the published ones."""
+    return (table.drop(columns="published").div(table["published"], axis=0) - 1).abs() <= share
 
 
 def describe_corners(records=None, share=0.04):
@@ -46,8 +43,7 @@ def describe_corners(records=None, share=0.04):
     table = corners(records)
     if table is None:
         return "not run: `odt run constrained_medoids` makes the records."
-    ours = table.drop(columns="published")
-    near = (ours.div(table["published"], axis=0) - 1).abs() <= share
+    ours, met = table.drop(columns="published"), near(table, share)
     shown = table.copy()
     shown.loc["cars"] = shown.loc["cars"].to_numpy() / 1e7
     # a heading of two lines, so that the text fits a page
@@ -55,4 +51,4 @@ def describe_corners(records=None, share=0.04):
         [tuple((*name.split(", "), "")[:2]) for name in table])
     text = shown.to_string(float_format=lambda x: f"{x:.3f}" if x < 10 else f"{x:.1f}")
     return "\n".join([text, f"within {share:.0%} of the published number:", *(
-        f"  {name}: {near[name].sum()} of {ours[name].notna().sum()}" for name in ours)])
+        f"  {name}: {met[name].sum()} of {ours[name].notna().sum()}" for name in ours)])
