@@ -38,6 +38,7 @@ from .rules import (
 
 paper = Paper("firat2020", "Firat et al. (2020)")
 SMALL, LARGE = sets_of("small"), sets_of("large")
+LABELS = {name: label for label, name in SMALL.items()}
 DEPTHS = (2, 3, 4)
 MARGIN = 1.0        # points, of means over data sets
 OTHERS = 2.0        # the same, where the splits are not the paper's
@@ -276,8 +277,7 @@ def _pool(records, **where):
     """Return runs of several seeds with the printed cell of CGH: (set, printed, run) each."""
     runs = attempt(records.of, "seeds*", **where)
     printed = published("firat2020_table7")[f"k = {where['max_depth']}, CGH"].astype(float)
-    labels = {name: label for label, name in SMALL.items()}
-    return [(run["dataset"], printed[labels[run["dataset"]]], run)
+    return [(run["dataset"], printed[LABELS[run["dataset"]]], run)
             for run in ([] if runs is None else runs.to_dict("records"))]
 
 
@@ -329,10 +329,9 @@ def optimal_range(records, depth):
     if runs is None:
         return []
     trained, tested = (published(f"firat2020_table{number}") for number in (7, depth + 6))
-    names = {name: label for label, name in SMALL.items()}
     inside = []
-    for run in runs[runs["dataset"].isin(names)].to_dict("records"):
-        label, found = names[run["dataset"]], run["measures"]
+    for run in runs[runs["dataset"].isin(LABELS)].to_dict("records"):
+        label, found = LABELS[run["dataset"]], run["measures"]
         best, low, high = (100 * np.mean(found[end]) for end in ("optimum", "worst", "best"))
         if abs(float(trained.loc[label, f"k = {depth}, BinOCT*"]) - best) <= 0.05 + 1e-9:
             inside.append(low - 0.05 <= float(tested.loc[label, "BinOCT*"]) <= high + 0.05)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from html import escape
 from typing import TYPE_CHECKING
@@ -18,13 +17,14 @@ TINTS = {"confirmed": "#1b7f4d", "in part": "#2f6690", "contradicted": "#b3261e"
          "undecided": "#8a6100", "not run": "#5f6368", ITSELF: "#5f6368"}
 # where a dot lies -> its mark, and its colour in odtlib.plotting.COLORS
 PLACES = {"in the band": ("o", 2), "outside, by chance or rounding": ("s", 0), "outside": ("^", 1)}
-# kind -> title, what is drawn to the right, upwards, the band
+# kind -> title, what is drawn to the right, upwards, the band, the ticks from edge to edge
 PANELS = {
     "statistical": ("accuracies", "published accuracy, %", "ours minus published,\npoints",
-                    (-1, 1)),
+                    (-1, 1), (-5, 5)),
     "timing": ("times", "published time, seconds", "our time / published,\nafter the size model",
-               (0.5, 2)),
-    "exact": ("counts, sizes and errors", "published number", "ours / published", (0.96, 1.04))}
+               (0.5, 2), (0.1, 0.5, 1, 2, 10)),
+    "exact": ("counts, sizes and errors", "published number", "ours / published", (0.96, 1.04),
+              (0.5, 0.8, 1, 1.25, 2))}
 
 
 def sentence(self) -> str:
@@ -38,26 +38,23 @@ def sentence(self) -> str:
 
 def beside(cells):
     """Return cells by row and column: published, ours, and a column per method beside."""
+    import pandas as pd
     found = cells.set_index(["row", "column"])[["published", "ours"]]
-    others = [other if isinstance(other, dict) else {} for other in cells["beside"]]
-    for name in dict.fromkeys(name for other in others for name in other):
-        values = [other.get(name, math.nan) for other in others]
-        if not all(math.isnan(value) for value in values):
-            found[name] = values
-    return found
+    others = pd.DataFrame([other if isinstance(other, dict) else {} for other in cells["beside"]],
+                          index=found.index)
+    return pd.concat([found, others.dropna(axis="columns", how="all")], axis="columns")
 
 
 def shown_cells(cells):
     """Return coloured cells as they are shown: published, ours, difference, colour, others."""
     found = beside(cells)
-    place = 2
+    further = {"difference": cells["difference"], "color": cells["color"]}
     if (cells["scaled"] - cells["ours"]).abs().max() > 1e-9:
-        found.insert(place, "ours, scaled", cells["scaled"].to_numpy())
-        place += 1
-    found.insert(place, "difference", cells["difference"].to_numpy())
-    found.insert(place + 1, "color", cells["color"].to_numpy())
+        further = {"ours, scaled": cells["scaled"], **further}
     if cells["noise"].notna().any():
-        found.insert(place + 2, "noise", cells["noise"].to_numpy())
+        further["noise"] = cells["noise"]
+    for place, (name, values) in enumerate(further.items(), start=2):
+        found.insert(place, name, values.to_numpy())
     return found.round(3)
 
 
@@ -220,10 +217,10 @@ def panels(self) -> Figure:
     from odtlib import plotting
     fig, axes = plt.subplots(3, figsize=(5.2, 8.6), layout="constrained")
     said = []
-    for ax, (kind, (title, x, y, band)) in zip(axes, PANELS.items(), strict=True):
+    for ax, (kind, (title, x, y, band, ticks)) in zip(axes, PANELS.items(), strict=True):
         cells, points = _drawn(self, kind), kind == "statistical"
         ours = (cells["difference"] if points else cells["scaled"] / cells["published"]).clip(
-            *((-5, 5) if points else (0.1, 10) if kind == "timing" else (0.5, 2)))
+            ticks[0], ticks[-1])
         inside = ours.between(*band)
         ink = plotting.ink_of(ax)
         ax.axhspan(*band, color=ink, alpha=0.12, lw=0)
@@ -236,7 +233,6 @@ def panels(self) -> Figure:
         ax.set(title=f"{title}: {inside.sum()} of {len(cells)} in the band", xlabel=x, ylabel=y)
         if not points:
             ax.set(xscale="log", yscale="log")
-            ticks = (0.1, 0.5, 1, 2, 10) if kind == "timing" else (0.5, 0.8, 1, 1.25, 2)
             ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
             ax.minorticks_off()
         said.append(f"{title}: {inside.sum()} of {len(cells)}")
