@@ -179,12 +179,16 @@ def read_csv(path):
 
 
 def write_csv(path, records):
-    """Write records to a CSV file in one step: readers see the old file or the new one."""
-    path = Path(path)
+    """Write records to a CSV file in one step."""
+    _write(Path(path), _table(records).encode())
+
+
+def _write(path, content):
+    """Write a file in one step: readers see the old file or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.draft")
     with draft.open("wb") as file:
-        file.write(_table(records).encode())
+        file.write(content)
         file.flush()
         os.fsync(file.fileno())
     os.replace(draft, path)
@@ -251,13 +255,7 @@ class Journal:
 
     def begin(self, asked):
         """Start a session: forget finished runs, which must be in the CSV by now."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        draft = self.path.with_suffix(".draft")
-        with draft.open("wb") as file:
-            file.write(_line({"asked": sorted(asked)}))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, self.path)
+        _write(self.path, _line({"asked": sorted(asked)}))
         self.asked, self.finished = set(asked), {}
 
     def append(self, record):

@@ -82,13 +82,12 @@ def load_records(experiment: str | Path | Experiment, *, changed: bool = False) 
         return _instead[experiment]()
     source = experiment if isinstance(experiment, Experiment) else Experiment(experiment)
     experiment = source.name
-    records = list(source.records().values())
-    kept, refused = (records, 0) if changed else usable(records)
-    if records and not kept:
+    found = source.records().values()
+    records, refused = (list(found), 0) if changed else usable(found)
+    if refused and not records:
         raise ValueError(f"all {refused} records of experiment {str(experiment)!r} were made by "
                          f"changed code; commit the changes and do `odt run {experiment} --record` "
                          "again, or look at them with load_records(..., changed=True).")
-    records = kept
     if not records:
         raise ValueError(f"experiment {str(experiment)!r} has no records yet; "
                          f"`odt run {experiment} --record` makes them.")

@@ -285,21 +285,16 @@ def _cluster(address):
 
 def _finish(answer, point, state):
     """Make the complete record of a run from what its notebook said."""
-    record = answer["record"]
-    error = answer["error"]
+    error, known = answer["error"], {
+        "parameters": point, "date": datetime.now(UTC).isoformat(timespec="seconds"), **state,
+        "notebook_seconds": answer["seconds"]}
     if error is None:
-        record = {**record, "parameters": point, "date": _now(), **state,
-                  "notebook_seconds": answer["seconds"]}
+        record = {**answer["record"], **known}
         wrong = problems(record)
-        error = f"the record is not valid: {wrong[0]}" if wrong else None
-    if error is not None:
-        record = empty_record(status="failed", error=error, parameters=point, date=_now(),
-                              **state, notebook_seconds=answer["seconds"])
-    return record
-
-
-def _now():
-    return datetime.now(UTC).isoformat(timespec="seconds")
+        if not wrong:
+            return record
+        error = f"the record is not valid: {wrong[0]}"
+    return empty_record(status="failed", error=error, **known)
 
 
 def code_state():
@@ -307,15 +302,12 @@ def code_state():
     def git(*words):
         return subprocess.run(["git", "-C", str(PACKAGE.parent), *words], capture_output=True,
                               text=True, check=True).stdout.strip()
-    try:
-        if git("ls-files", str(PACKAGE / "__init__.py")) == "":
-            return {"commit": None, "dirty": None}
-        return {"commit": git("rev-parse", "HEAD"),
-                "dirty": git("status", "--porcelain", "--", "odtlib", "odtbook",
-                             "chapters/experiments")
-                != ""}
-    except (OSError, subprocess.CalledProcessError):
-        return {"commit": None, "dirty": None}
+    with contextlib.suppress(OSError, subprocess.CalledProcessError):
+        if git("ls-files", str(PACKAGE / "__init__.py")):
+            changes = git("status", "--porcelain", "--", "odtlib", "odtbook",
+                          "chapters/experiments")
+            return {"commit": git("rev-parse", "HEAD"), "dirty": changes != ""}
+    return {"commit": None, "dirty": None}
 
 
 def _ordered(records, declared):
