@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -144,12 +145,12 @@ def _alike(gain, count, published):
     parts = []
     for name in TIGHT[1:]:
         part = ahead(f"{name} and Beta Ub are within a tenth of a point",
-                     gain[name] - gain["Beta Ub"])
-        low, high = part.test.interval()
-        same = -CLOSE <= low and high <= CLOSE
-        parts.append(Part(part.says, "statistical", "confirmed" if same else "undecided", published,
-                          part.ours, part.interval).guarded(len(gain) / count,
-                                                            substitute=ENUMERATED))
+                     gain[name] - gain["Beta Ub"], published=published)
+        if part.test is not None:
+            low, high = part.test.interval()
+            same = -CLOSE <= low and high <= CLOSE
+            part = replace(part, answer="confirmed" if same else "undecided", note="", test=None)
+        parts.append(part.guarded(len(gain) / count, substitute=ENUMERATED))
     return parts
 
 

@@ -436,6 +436,15 @@ def test_fewer_than_half_of_the_data_sets_refute_nothing():
     assert all(one.answer != "contradicted" for one in found.claims)
 
 
+def test_two_data_sets_are_too_few_to_say_that_variants_gain_the_same():
+    def two(table):
+        return table[table["dataset"].isin(["car_evaluation", "tic-tac-toe"])]
+    for key in ("patel2023 T6", "patel2023 F6"):
+        found = judge(["patel2023"], changed("column_generation_variants.*", two), key).claims[0]
+        assert "undecided" in {half.answer for half in found.statements}
+        assert any("too few" in part.note for part in found.parts)
+
+
 def test_without_records_nothing_is_said_of_a_run():
     found = judge(records=Records(experiments=[]))
     known = {half.name for one in found.claims for half in one.statements
