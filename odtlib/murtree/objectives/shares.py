@@ -6,6 +6,8 @@ import numpy as np
 
 from .additive import AdditiveObjective
 
+LIGHT = 0.01        # share of all but the heaviest class below which differences lose digits
+
 
 class _Shares(AdditiveObjective):
     """An objective whose numbers are the weight of a row in each class."""
@@ -26,17 +28,20 @@ class Entropy(_Shares):
 
     @staticmethod
     def leaf_cost(sums):
-        # ``rest`` is all but the heaviest: as a difference it would lose light classes.
-        largest, rest, cost = 0.0, 0.0, 0.0
+        total, largest, rest, cost = 0.0, 0.0, 0.0, 0.0
         for k in range(len(sums)):
             if sums[k] > 0:
+                total += sums[k]
                 rest += min(largest, sums[k])
                 largest = max(largest, sums[k])
+                cost -= sums[k] * np.log(sums[k])
+        if rest > LIGHT * total:
+            return cost + total * np.log(total)
+        # As a difference it would lose light classes: each adds a positive term.
+        cost = largest * np.log1p(rest / largest) if rest > 0 else 0.0
         for k in range(len(sums)):
             if 0 < sums[k] < largest:
-                cost += sums[k] * np.log((largest + rest) / sums[k])
-            elif sums[k] > 0:
-                cost += largest * np.log1p(rest / largest)
+                cost += sums[k] * np.log(total / sums[k])
         return cost
 
 
@@ -49,10 +54,15 @@ class Gini(_Shares):
 
     @staticmethod
     def leaf_cost(sums):
-        # Pairs of classes: no term is negative, so that a light class counts beside heavy ones.
-        total, before, cost = 0.0, 0.0, 0.0
+        total, largest, squares, cost = 0.0, 0.0, 0.0, 0.0
         for k in range(len(sums)):
             total += sums[k]
+            largest = max(largest, sums[k])
+            squares += sums[k] * sums[k]
+        if total - largest > LIGHT * total:
+            return total - squares / total
+        # As a difference it would lose light classes: pairs of classes are positive terms.
+        before = 0.0
         for k in range(len(sums)):
             cost += before * (sums[k] / max(total, 1e-300))
             before += sums[k]
