@@ -103,6 +103,19 @@ def allowed_splits(model, search, n_columns, depth):
     return AllowedSplits(first[feature], sets[feature])
 
 
+def keeps_to(allowed, nested, left=True, level=0):
+    """Tell whether nested tuples over the columns of ``allowed`` keep to the sets that are left.
+
+    With a threshold behind the column, or without.
+    """
+    if not isinstance(nested, tuple):
+        return True
+    column, *children = nested
+    left = left & allowed.sets[column]
+    return bool((level > 0 or allowed.first[column]) and left.any()) and all(
+        keeps_to(allowed, child, left, level + 1) for child in children)
+
+
 def words_of(search):
     """Return what a proof says of the limits on splits."""
     given = [name for name in ("first_features", "not_first_features", "interaction_cst")
@@ -118,10 +131,11 @@ class AllowedSearch:
     """
 
     def __init__(self, solver, allowed, clock, hear):
-        self.solver, self.allowed, self.clock, self.hear = solver, allowed, clock, hear
+        self.solver, self.clock, self.hear = solver, clock, hear
         self.rows = np.arange(len(solver.problem.bits), dtype=np.int32)
         columns = solver.problem.columns
-        self.first, self.sets = allowed.first[columns], allowed.sets[columns]
+        self.allowed = AllowedSplits(allowed.first[columns], allowed.sets[columns])
+        self.first, self.sets = self.allowed
         self.all_sets = np.ones(self.sets.shape[1], bool)
         self.views, self.families, self.known, self.bytes = {}, {}, {}, 0
         self.bound = 0.0        # what no tree over all rows costs less than
@@ -155,28 +169,6 @@ class AllowedSearch:
             columns = solver.promising_columns(rows, alike=True)
         return columns if level > 0 else columns[self.first[columns]]
 
-    def keeps(self, nested, left, level=0):
-        """Tell whether a tree keeps to the sets that are left."""
-        if not isinstance(nested, tuple):
-            return True
-        column, *children = nested
-        return bool((level > 0 or self.first[column]) and (self.sets[column] & left).any()) and all(
-            self.keeps(child, left & self.sets[column], level + 1) for child in children)
-
-    def keeps_tree(self, tree):
-        """Tell whether a tree over the given columns does."""
-        first, sets = self.allowed
-
-        def kept(node, left, level):
-            column = tree.feature[node]
-            if column < 0:
-                return True
-            inside = left & sets[column]
-            return bool((level > 0 or first[column]) and inside.any()) and all(
-                kept(child, inside, level + 1) for child in (tree.left[node], tree.right[node]))
-
-        return kept(0, self.all_sets, 0)
-
     # The best tree ----------------------------------------------------------------------------
 
     def best(self, rows, depth, nodes, upper, left=None, level=0):
@@ -200,7 +192,7 @@ class AllowedSearch:
         of_splits = self.solver.split_bounds()
         if level == 0 and left.all():
             self.bound = bound
-        if plan is not None and not self.keeps(self.built(plan), left, level):
+        if plan is not None and not keeps_to(self.allowed, self.built(plan), left, level):
             plan = None
         if plan is None and bound < upper:
             bound, plan = self.best_split(rows, depth, nodes, upper, left, level, of_splits)

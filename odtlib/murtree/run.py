@@ -18,7 +18,7 @@ from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.trees import cut_back
 
 from . import _search as S
-from .allowed import AllowedSearch, allowed_splits, words_of
+from .allowed import AllowedSearch, allowed_splits, keeps_to, words_of
 from .columns import SMALL_DEPTHS, tree_over_columns
 from .preparation import Problem, prepare
 from .solver import Solver, warm_up_search
@@ -211,7 +211,7 @@ class Run:
         if tree.n_splits > self.most_nodes:
             raise ValueError(f"start has {tree.n_splits} feature nodes and max_nodes is "
                              f"{self.most_nodes}; give a smaller tree or raise max_nodes.")
-        if self.within is not None and not self.within.keeps_tree(tree):
+        if self.allowed is not None and not keeps_to(self.allowed, tree.to_nested()):
             raise ValueError("start has splits that are not allowed; give a tree within "
                              "first_features, not_first_features and interaction_cst, or none.")
         self.set_incumbent(tree)
