@@ -251,6 +251,27 @@ def test_a_light_class_beside_heavy_rows_keeps_its_cost(objective, seed):
                                                     abs=1e-9 * leaf(np.arange(12)))
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_counts_beside_very_uneven_weights_are_fitted_within_rounding(seed):
+    """A nearly constant rate once ended in an error of ours: logarithms leave rounding."""
+    random = np.random.default_rng(seed)
+    X = random.integers(0, 2, (12, 3))
+    y = np.where(random.random(12) < 0.8, 3.0, random.integers(0, 3))
+    weight = 10.0 ** random.uniform(-5, 4, 12)
+    rounding = 1e-14 * (weight * y).sum()
+
+    def leaf(rows):
+        w, counts = weight[rows], y[rows]
+        rate = (w @ counts) / w.sum() if len(rows) else 0.0
+        return sum(a * (c * np.log(c / rate) - c + rate if c else rate) for a, c in zip(w, counts))
+
+    for start in (None, "cart"):
+        model = MurTreeRegressor(3, loss="poisson", start=start).fit(X, y, weight)
+        assert model.report_.status == "optimal"
+        assert model.report_.objective == pytest.approx(best_cost(X, leaf, 3), rel=1e-9,
+                                                        abs=rounding)
+
+
 def test_targets_of_two_columns_are_verified_where_a_leaf_predicts_one_number():
     random = np.random.default_rng(0)
     X = random.integers(0, 2, (40, 4))

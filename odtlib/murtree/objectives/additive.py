@@ -23,6 +23,7 @@ from ..preparation import NOTHING, prepare_sums
 MAKE = {"leaf_cost": _additive.costing, "row_bound": _additive.bounding}
 DRAWS = 200             # pairs of sets of rows that are drawn to check a cost
 CHECKED_ROWS = 500      # of so many rows
+ROUNDINGS = 45          # of a sum and its logarithm, in the cost of a leaf
 
 
 class AdditiveObjective:
@@ -88,6 +89,7 @@ class AdditiveObjective:
     leaf_value: Any = None
     row_bound: Any = None
     adds_last: bool = False
+    _rounded: int | None = None     # a sum of which the cost keeps rounding, although it is small
 
     def __init__(self, statistics=None, leaf_cost=None, leaf_value=None, row_bound=None, *,
                  adds_last=None):
@@ -182,6 +184,9 @@ class FittedObjective:
         sizes = sizes[-1:] if self.adds_last and sizes[-1] > 0 else sizes[sizes > 0]
         floor = 0.1 * NOTHING * sizes.min(initial=np.inf) if len(sizes) else 0.0
         self.scale = cost if cost > floor else floor / NOTHING or 1.0
+        if objective._rounded is not None:
+            rounding = ROUNDINGS * np.finfo(float).eps * np.abs(self.numbers[:, objective._rounded])
+            self.scale = max(self.scale, float(rounding.sum() / PROOF))
         if not objective.leaf_cost.__module__.startswith("odtlib."):
             self._check()
 
