@@ -10,6 +10,7 @@ import numpy as np
 from odtbook.experiments.published import published
 
 from .claims import Paper
+from .corners import corners, near, variant_runs
 from .evidence import CERTAIN, Missing, attempt, number, once, pivot, table_of
 from .rules import Effect, Part, ahead, equivalent, itself, proved
 
@@ -39,21 +40,6 @@ def _(records):
                   "ours": found.get(column, math.nan), "noise": chance.get(column, math.nan)}
                  for column in ("Min", "Max", "Mean", "Std.Dev.")]
     return table_of(rows)
-
-
-def unfolded(records):
-    """Return records of the constrained study, one row per variant and fold, by kind of data."""
-    from odtbook.studies import constrained as study
-    runs = study.tidy(records)
-    return runs.assign(kind=runs["dataset"].str.partition("_")[0])
-
-
-@once
-def variant_runs(records):
-    """Return the constrained study, one row per variant and fold, by the paper's settings."""
-    runs = unfolded(records.of("constrained"))
-    deep = (runs["max_depth"] == 15) & (runs["max_courses"] == 1)
-    return runs[(runs["kind"] != "class") | deep]
 
 
 def _bar_cells(records, name, columns):
@@ -230,7 +216,6 @@ def _(records):
 @paper.claim("F2", "g")
 def _(records):
     """Judge the printed errors of both figures; both sides have the same rows and folds."""
-    from .corners import corners, near
     table = corners(records)
     if table is None:
         raise Missing("`odt run constrained_medoids`")

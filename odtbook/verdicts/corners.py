@@ -6,8 +6,22 @@ import pandas as pd
 
 from odtbook.experiments.published import published
 
-from .birbil2024 import unfolded, variant_runs
-from .evidence import Records, attempt
+from .evidence import Records, attempt, once
+
+
+def unfolded(records):
+    """Return records of the constrained study, one row per variant and fold, by kind of data."""
+    from odtbook.studies import constrained as study
+    runs = study.tidy(records)
+    return runs.assign(kind=runs["dataset"].str.partition("_")[0])
+
+
+@once
+def variant_runs(records):
+    """Return the constrained study, one row per variant and fold, by the paper's settings."""
+    runs = unfolded(records.of("constrained"))
+    deep = (runs["max_depth"] == 15) & (runs["max_courses"] == 1)
+    return runs[(runs["kind"] != "class") | deep]
 
 
 def corners(records=None):

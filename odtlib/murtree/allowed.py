@@ -18,6 +18,7 @@ import numpy as np
 from odtlib.report import Clock, TimeUp
 
 from . import _search as S
+from .options import SPLIT_RULES, limits_splits
 
 MOST_BYTES = 2**28      # of the rows of known subproblems
 MOST_SETS = 32          # whose trees are looked for alone, so that there is one to beat
@@ -52,7 +53,7 @@ def allowed_splits(model, search, n_columns, depth):
 
     ``depth`` is that of the deepest tree.
     """
-    if not search.limits_splits:
+    if not limits_splits(search):
         return None
     if model.max_depth is None and depth > S.MAX_FULL_DEPTH:
         raise ValueError("first_features, not_first_features and interaction_cst need a max_depth; "
@@ -118,8 +119,7 @@ def keeps_to(allowed, nested, left=True, level=0):
 
 def words_of(search):
     """Return what a proof says of the limits on splits."""
-    given = [name for name in ("first_features", "not_first_features", "interaction_cst")
-             if getattr(search, name) is not None]
+    given = [name for name in SPLIT_RULES if getattr(search, name, None) is not None]
     return f", within {', '.join(given)}" if given else ""
 
 

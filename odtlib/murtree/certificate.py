@@ -10,6 +10,7 @@ import numpy as np
 from odtlib.certificate import CertifiedMixin, unit_of
 
 from . import _search as S
+from .options import limits_splits
 from .preparation import prepare
 from .solver import Solver
 
@@ -18,7 +19,7 @@ class CertifiedColumns(CertifiedMixin):
     """The certificate of an estimator over 0/1 columns."""
 
     def _certified_columns(self, X):
-        if getattr(self.search, "limits_splits", False):
+        if limits_splits(self.search):
             raise ValueError("certificate has no proof for limits on splits; it proves what holds "
                              "for all trees.")
         return X if self.binarizer_ is None else self.binarizer_.transform(X)

@@ -13,6 +13,13 @@ from odtlib._validation import SearchOptions
 
 # What needs a search of the whole depth, which ``lookahead`` does without.
 WHOLE_DEPTH = ("deepening", "discrepancy_search", "minimise_nodes")
+# What a tree may test.
+SPLIT_RULES = ("first_features", "not_first_features", "interaction_cst")
+
+
+def limits_splits(search):
+    """Tell whether the options of a search allow some trees only."""
+    return any(getattr(search, name, None) is not None for name in SPLIT_RULES)
 
 
 @dataclass(repr=False)
@@ -160,18 +167,12 @@ class MurTreeSearch(SearchOptions):
                 raise ValueError(f"MurTreeSearch has lookahead={self.lookahead} and {name}=True; "
                                  "choose one of them.")
         for name in ("lookahead", *WHOLE_DEPTH):
-            if self.limits_splits and getattr(self, name):
+            if limits_splits(self) and getattr(self, name):
                 raise ValueError(f"MurTreeSearch has {name}={getattr(self, name)} and limits the "
                                  f"splits; leave {name} at its default.")
-        if self.limits_splits and self.cache not in ("dataset", None):
+        if limits_splits(self) and self.cache not in ("dataset", None):
             raise ValueError(f"MurTreeSearch has cache={self.cache!r} and limits the splits; leave "
                              "cache at its default.")
-
-    @property
-    def limits_splits(self):
-        """Whether not every tree is allowed."""
-        return any(getattr(self, name) is not None for name in (
-            "first_features", "not_first_features", "interaction_cst"))
 
 
 DEFAULT = MurTreeSearch()       # what None stands for

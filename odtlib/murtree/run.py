@@ -20,6 +20,7 @@ from odtlib.trees import cut_back
 from . import _search as S
 from .allowed import AllowedSearch, allowed_splits, keeps_to, words_of
 from .columns import SMALL_DEPTHS, tree_over_columns
+from .options import limits_splits
 from .preparation import Problem, prepare
 from .solver import Solver, warm_up_search
 
@@ -191,7 +192,7 @@ class Run:
         if np.ndim(model.split_penalty) or model.split_penalty <= 0 or options.minimise_nodes \
                 or (model.max_nodes, model.max_leaf_nodes) != (None, None) \
                 or options.discrepancy_search is not None or options.deepening \
-                or options.limits_splits:
+                or limits_splits(options):
             return False
         return self.deepest * 8.0 * len(problem.columns) ** 2 <= DEEP_BYTES
 

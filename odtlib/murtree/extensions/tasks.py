@@ -7,6 +7,7 @@ from itertools import combinations, pairwise
 
 from odtlib.trees import lower_hull
 
+from ..options import limits_splits
 from .fronts import FairRun, ParetoRun
 from .good_trees import GoodTreesRun
 
@@ -24,7 +25,7 @@ def extension_run(model, columns, y, sample_weight, clock, task, protected, cost
              "costs": costs is not None, "path": task == "path",
              **{name: task == name for name in ("optimal_trees", "good_trees")},
              published: hasattr(search, "run_of"),
-             limit: getattr(search, "limits_splits", False)}
+             limit: limits_splits(search)}
     asked = [name for name, wanted in kinds.items() if wanted]
     allowed = [["path", published], ["path", per_level], ["path", limit], [limit, per_level],
                [limit, "costs"]]
