@@ -70,7 +70,7 @@ def allowed_splits(model, search, n_columns, depth):
     def member(given, option):
         """Return whether each feature is one of those given."""
         inside = np.zeros(n_features, bool)
-        if np.ndim(given) == 0:
+        if isinstance(given, (str, dict)) or not hasattr(given, "__iter__"):
             raise ValueError(f"{option} is a list of sets of features, and {given!r} is no set; "
                              "give lists of names or numbers.")
         for one in given:
@@ -98,7 +98,7 @@ def allowed_splits(model, search, n_columns, depth):
     else:
         sets = np.column_stack([member(one, "interaction_cst") for one in given])
         sets = np.column_stack([sets, ~sets.any(axis=1)])        # the others together
-        inside = sets.T.astype(int) @ (~sets)                    # of one that another lacks
+        inside = sets.T.astype(np.float32) @ (~sets)                    # of one that another lacks
         larger = (inside == 0) & ((inside.T > 0) | np.tri(len(inside), k=-1, dtype=bool))
         sets = sets[:, sets.any(axis=0) & ~larger.any(axis=1)]   # not those within another
     return AllowedSplits(first[feature], sets[feature])
@@ -146,7 +146,7 @@ class AllowedSearch:
         """Return the columns that a node may test, given the sets that are left to its path."""
         name = left.tobytes(), level == 0
         if name not in self.views:
-            inside = self.sets[:, left]
+            inside = self.sets[:, np.flatnonzero(left)]
             columns = np.flatnonzero(inside.any(axis=1))
             free = bool(inside[columns].all()) and (level > 0 or bool(self.first[columns].all()))
             family = self.families.setdefault(columns.tobytes(), 1 + len(self.families))
@@ -198,7 +198,7 @@ class AllowedSearch:
             bound, plan = self.best_split(rows, depth, nodes, upper, left, level, of_splits)
             if leaf <= bound and leaf < upper:
                 bound, plan = leaf, label
-        self.bytes += rows.nbytes           # which the plan holds
+        self.bytes += rows.nbytes + left.nbytes     # which plan and name hold
         if self.bytes > MOST_BYTES:
             self.known, self.bytes = {}, 0
         self.known[name] = bound, plan

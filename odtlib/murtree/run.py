@@ -140,7 +140,9 @@ class Run:
         # Equal columns may be of features that are not equally allowed; and a root that must test
         # some feature may only split rows that cancel each other out.
         self.merges_columns = search.merge_columns and self.allowed is None
-        self.merges_rows = search.merge_rows and (self.allowed is None or self.allowed.first.all())
+        # So may a cheap split above cheaper ones, where a deeper level has a smaller price.
+        self.merges_rows = (search.merge_rows and (np.diff(np.ravel(model.split_penalty)) >= 0).all()
+                            and (self.allowed is None or self.allowed.first.all()))
         # The depth that is searched; less than the tree's with a look-ahead.
         self.horizon = min(self.depth, search.lookahead or self.depth)
         self.problem = problem = self.prepared()
@@ -467,11 +469,12 @@ class Run:
     def search_within(self):
         """Search the trees whose splits are allowed; keep what :meth:`search` keeps."""
         within, offset = self.within, self.problem.offset
-        plans, least = {}, np.inf
+        plans, least, n = {}, np.inf, None      # no budget as long as a first tree is grown
         with self.fit.stops():
             if self.smallest == self.nodes:
                 self.adopt(within.greedy(self.safe_depth, self.clock), "greedy")
             for n in range(self.smallest, self.nodes + 1):
+                within.bound = 0.0          # that of a smaller budget holds for that budget alone
                 cost, plan = within.best(within.rows, self.depth, n, min(least, self.upper))
                 if plan is not None:
                     least, plans[n] = cost, plan
@@ -479,7 +482,7 @@ class Run:
             self.fit.ended = "optimal"
         finished = self.fit.ended == "optimal"
         if not finished:
-            self.bound = offset + within.bound
+            self.bound = offset + (within.bound if n == self.nodes else 0.0)
         self.finishing = Clock(None if finished else FINISHING)
         self.found = {n: self.checked(within.built(plan, self.finishing), np.inf)
                       for n, plan in plans.items()}

@@ -80,8 +80,10 @@ class Solver:
             entries //= 2
         if not any_depth:
             max_depth = max(1, min(max_depth, max_nodes))
-        # With a minimum leaf size a tree of one data set may be no tree of a similar one.
-        similar = bool(search.similarity_bound) and min_samples_leaf == 1
+        # With a minimum leaf size a tree of one data set may be no tree of a similar one; and where
+        # deeper splits are cheaper, a tree without its empty leaves may cost more.
+        similar = (bool(search.similarity_bound) and min_samples_leaf == 1
+                   and bool((np.diff(levels) >= 0).all()))
         use_earlier = similar and search.similarity_bound != "siblings"
         self._sizes = dict(
             max_depth=max_depth, max_nodes=max_nodes,
@@ -442,8 +444,9 @@ class Solver:
             least = levels.bound[0, :, largest, :n_active].sum(axis=0)
         else:                                    # no split was needed: all is known of depth two
             sides, depth = self.scratch.side_cost[:, :n_active], state[S.DEPTH]
-            others = self.penalties[1:3].sum() if depth > 2 else np.inf
-            split = self.penalties[1] if depth > 1 else np.inf
+            below_it = self.penalties[self.control[S.FIRST_LEVEL] + 1:]
+            others = below_it[:2].sum() if depth > 2 else np.inf
+            split = below_it[0] if depth > 1 else np.inf
             least = sum(np.minimum(np.minimum(sides[leaf], sides[grown] + split), others)
                         for leaf, grown in ((S.LEAF_1, S.SPLIT_1), (S.LEAF_0, S.SPLIT_0)))
         below[levels.active[1, :n_active]] = least

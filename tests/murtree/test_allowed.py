@@ -10,6 +10,8 @@ from scale import SCALE
 from sklearn.base import clone
 
 from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch, SurvivalTree
+from odtlib.murtree.allowed import AllowedSearch
+from odtlib.report import TimeUp
 
 
 class Rule:
@@ -96,6 +98,37 @@ def test_squared_errors_and_a_price_for_each_level(seed):
         X, y.astype(int), np.ones(len(y)), 4, depth, penalty=prices, allowed=rule.allows))
 
 
+def test_the_price_of_a_level_below_bounds_the_splits_there():
+    X = np.array([[0, 0, 0, 1], [1, 0, 1, 1], [1, 1, 1, 1], [1, 1, 0, 0], [0, 0, 0, 1], [1, 0, 1, 0],
+                  [1, 1, 0, 1], [0, 1, 0, 1], [0, 1, 1, 1], [1, 1, 0, 1], [0, 1, 1, 0]], np.uint8)
+    y = np.array([0, 1, 0, 0, 0, 1, 0, 1, 0, 1, 1])
+    prices, sets = [0.2, 1.5, 0.2], [[2, 3], [0, 1, 2], [0, 2, 3]]
+    search = MurTreeSearch(interaction_cst=sets)
+    model = MurTreeClassifier(3, split_penalty=prices, binarizer=None, search=search).fit(X, y)
+    assert model.report_.objective == pytest.approx(best_tree_cost(
+        X, y, np.ones(len(y)), 2, 3, penalty=prices,
+        allowed=lambda path: any(set(path) <= set(one) for one in sets)))
+
+
+def test_a_split_of_rows_that_cancel_out_may_lead_to_a_cheaper_level():
+    X = np.array([[0, 1, 0], [0, 1, 1], [0, 0, 1], [0, 0, 0], [1, 0, 0], [1, 0, 0]], np.uint8)
+    for search in (None, MurTreeSearch(interaction_cst=[[0, 1, 2]])):
+        model = MurTreeClassifier(3, split_penalty=[0.0, 1.2, 0.0], binarizer=None, search=search)
+        assert model.fit(X, [0, 1, 0, 1, 0, 1]).report_.objective == pytest.approx(2.2)
+
+
+def test_a_similar_data_set_is_no_bound_where_deeper_levels_are_cheaper():
+    random = np.random.default_rng(1305)
+    random.integers(6, 18), random.integers(3, 6), random.integers(3, 6)
+    X, y = (random.random((13, 5)) < 0.5).astype(np.uint8), random.integers(0, 2, 13)
+    y[:2] = 0, 1
+    random.choice(7, 5)
+    weight, prices = random.integers(1, 3, 13).astype(float), [0.0, 0.2, 0.5, 0.0, 1.2]
+    model = MurTreeClassifier(5, split_penalty=prices, binarizer=None).fit(X, y, weight)
+    assert model.report_.objective == pytest.approx(best_tree_cost(
+        X, y, weight, 2, 5, penalty=prices))
+
+
 @pytest.mark.parametrize("objective", ["entropy", "balanced-accuracy", "costs", "survival"])
 def test_other_objectives_keep_to_the_limits_and_are_at_least_the_unlimited_optimum(objective):
     for seed in range(8 * SCALE):
@@ -134,6 +167,8 @@ def test_features_are_those_of_the_table_by_name_or_number_under_every_binariser
         rule = Rule(np.random.default_rng(0), 4)
         rule.first, rule.sets = set(numbered), [{0, 2}, {1, 2, 3}]
         assert rule.allows_tree(trees[0].tree_, feature=trees[0].binarizer_.feature_)
+        as_sets = MurTreeSearch(first_features=set(numbered), interaction_cst=[{0, 2}, {1, 2, 3}])
+        assert MurTreeClassifier(3, search=as_sets).fit(table, y).tree_ == trees[0].tree_
         assert trees[0].report_.proof.endswith("within first_features, interaction_cst")
     numbers = table[["age", "pay", "days"]].fillna(0).to_numpy()
     model = MurTreeClassifier(3, binarizer="quantile", search=MurTreeSearch(
@@ -150,6 +185,31 @@ def test_the_tree_of_each_budget_keeps_to_the_limits():
     for entry in model.path(X, y):
         alone = clone(model).set_params(max_nodes=entry.max_nodes).fit(X, y)
         assert entry.objective == alone.report_.objective and entry.optimal
+
+
+def test_a_path_that_is_cut_short_has_a_bound_for_all_budgets(monkeypatch):
+    random = np.random.default_rng(7)
+    X = (random.random((600, 14)) < 0.5).astype(np.uint8)
+    y = X[:, 0] ^ (X[:, 1] & X[:, 2]) ^ (random.random(600) < 0.2)
+    search = MurTreeSearch(first_features=[0, 1, 3],
+                           interaction_cst=[list(range(8)), list(range(4, 14))])
+    model = MurTreeClassifier(4, 7, binarizer=None, search=search)
+    whole, best = model.path(X, y), AllowedSearch.best
+
+    def until(last):
+        def cut(self, rows, depth, nodes, *given):
+            if nodes == last and len(given) == 1:
+                raise TimeUp
+            return best(self, rows, depth, nodes, *given)
+
+        return cut
+
+    for last in range(1, 8):
+        monkeypatch.setattr(AllowedSearch, "best", until(last))
+        entries = model.path(X, y)
+        assert model.report_.lower_bound <= whole[-1].objective
+        for entry, optimum in zip(entries, whole, strict=True):
+            assert not entry.optimal or entry.objective == optimum.objective
 
 
 def test_a_time_limit_leaves_an_allowed_tree_and_a_true_bound():
