@@ -141,7 +141,8 @@ class Run:
         # some feature may only split rows that cancel each other out.
         self.merges_columns = search.merge_columns and self.allowed is None
         # So may a cheap split above cheaper ones, where a deeper level has a smaller price.
-        self.merges_rows = (search.merge_rows and (np.diff(np.ravel(model.split_penalty)) >= 0).all()
+        cheaper = (np.diff(np.ravel(model.split_penalty)) < 0).any()
+        self.merges_rows = (search.merge_rows and not cheaper
                             and (self.allowed is None or self.allowed.first.all()))
         # The depth that is searched; less than the tree's with a look-ahead.
         self.horizon = min(self.depth, search.lookahead or self.depth)

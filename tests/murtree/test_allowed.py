@@ -99,8 +99,8 @@ def test_squared_errors_and_a_price_for_each_level(seed):
 
 
 def test_the_price_of_a_level_below_bounds_the_splits_there():
-    X = np.array([[0, 0, 0, 1], [1, 0, 1, 1], [1, 1, 1, 1], [1, 1, 0, 0], [0, 0, 0, 1], [1, 0, 1, 0],
-                  [1, 1, 0, 1], [0, 1, 0, 1], [0, 1, 1, 1], [1, 1, 0, 1], [0, 1, 1, 0]], np.uint8)
+    rows = "0001 1011 1111 1100 0001 1010 1101 0101 0111 1101 0110"
+    X = np.array([list(row) for row in rows.split()]).astype(np.uint8)
     y = np.array([0, 1, 0, 0, 0, 1, 0, 1, 0, 1, 1])
     prices, sets = [0.2, 1.5, 0.2], [[2, 3], [0, 1, 2], [0, 2, 3]]
     search = MurTreeSearch(interaction_cst=sets)
