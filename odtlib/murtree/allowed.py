@@ -21,6 +21,7 @@ from . import _search as S
 from .options import SPLIT_RULES, limits_splits
 
 MOST_BYTES = 2**28      # of the rows of known subproblems
+MOST_IN_PAIRS = 500     # features whose pairs are written down
 MOST_SETS = 32          # whose trees are looked for alone, so that there is one to beat
 
 
@@ -93,12 +94,15 @@ def allowed_splits(model, search, n_columns, depth):
     elif given == "no_interactions":
         sets = eye
     elif given == "pairwise":
+        if n_features > MOST_IN_PAIRS:
+            raise ValueError(f"interaction_cst='pairwise' makes too many sets of {n_features} "
+                             f"features; give at most {MOST_IN_PAIRS}, or sets of your own.")
         pairs = np.transpose(np.triu_indices(n_features, min(1, n_features - 1)))
         sets = (eye[:, pairs[:, 0]] | eye[:, pairs[:, 1]])
     else:
         sets = np.column_stack([member(one, "interaction_cst") for one in given])
         sets = np.column_stack([sets, ~sets.any(axis=1)])        # the others together
-        inside = sets.T.astype(np.float32) @ (~sets)                    # of one that another lacks
+        inside = sets.T.astype(np.float32) @ ~sets               # of one that another lacks
         larger = (inside == 0) & ((inside.T > 0) | np.tri(len(inside), k=-1, dtype=bool))
         sets = sets[:, sets.any(axis=0) & ~larger.any(axis=1)]   # not those within another
     return AllowedSplits(first[feature], sets[feature])

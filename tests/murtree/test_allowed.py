@@ -255,6 +255,13 @@ def test_what_makes_no_sense_is_refused_in_a_sentence(options, message):
         MurTreeClassifier(2, search=MurTreeSearch(**options)).fit([[0, 1], [1, 0]], [0, 1])
 
 
+def test_pairs_of_too_many_features_are_refused():
+    X = np.eye(600, dtype=np.uint8)[:4]
+    with pytest.raises(ValueError, match="too many sets of 600 features; give at most 500"):
+        MurTreeClassifier(2, binarizer=None, search=MurTreeSearch(interaction_cst="pairwise")).fit(
+            X, [0, 1, 0, 1])
+
+
 def test_questions_without_an_answer_are_refused():
     X, y = np.array([[0, 1], [1, 0], [1, 1]] * 4), [0, 1, 1] * 4
     search = MurTreeSearch(first_features=[0])
