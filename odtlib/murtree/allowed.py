@@ -71,7 +71,7 @@ def allowed_splits(model, search, n_columns, depth):
     def member(given, option):
         """Return whether each feature is one of those given."""
         inside = np.zeros(n_features, bool)
-        if isinstance(given, (str, dict)) or not hasattr(given, "__iter__"):
+        if isinstance(given, str | dict) or not np.iterable(given):
             raise ValueError(f"{option} is a list of sets of features, and {given!r} is no set; "
                              "give lists of names or numbers.")
         for one in given:
