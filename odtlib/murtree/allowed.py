@@ -215,17 +215,17 @@ class AllowedSearch:
         """
         cost, plan = upper, None
         if level == 0 and left.sum() > 1:
-            for one in np.flatnonzero(left)[:MOST_SETS]:
-                alone = self.best(rows, depth, nodes, cost, np.arange(len(left)) == one)
+            for only in np.flatnonzero(left)[:MOST_SETS]:
+                alone = self.best(rows, depth, nodes, cost, np.arange(len(left)) == only)
                 if alone[1] is not None:
                     cost, plan = alone
                     self.tell(cost, plan)
         penalty, largest = self.solver.penalties[level], 2 ** (depth - 1) - 1
         for column in self.splits(rows, self.view(left, level), level).tolist():
-            zero, one = self.solver.problem.parts(rows, column)
-            below = left & self.sets[column]
             if penalty + of_splits[column] >= cost:
                 continue
+            zero, one = self.solver.problem.parts(rows, column)
+            below = left & self.sets[column]
             for a in range(max(0, nodes - 1 - largest), min(largest, nodes - 1) + 1):
                 self.clock.check()
                 cost_1, plan_1 = self.best(one, depth - 1, a, cost - penalty, below, level + 1)
@@ -247,9 +247,8 @@ class AllowedSearch:
                 if view.family == self.view(self.all_sets, 0).family and level == 0:
                     self.bound = max(self.bound, solver.bound())
                 raise TimeUp
-            found = solver.incumbent() < upper
-            return solver.value(), Free(view, (rows, depth, nodes), solver.value(),
-                                        level) if found else None
+            value, found = solver.value(), solver.incumbent() < upper
+            return value, Free(view, (rows, depth, nodes), value, level) if found else None
 
     def tell(self, cost, plan):
         """Say that a tree over all rows is better than the ones before."""
