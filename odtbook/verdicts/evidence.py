@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from odtbook.experiments.book import book_root
+from odtbook.experiments.book import book_root, suggestion
 from odtbook.experiments.published import published
 from odtbook.experiments.results import undisturbed
 
@@ -139,8 +139,11 @@ def method_runs(records, method):
     """Return the runs of a method on the splits of the papers, accuracies in per cent."""
     import pandas as pd
     found, missed = [], []
-    method = records.roles.get(method, method)
-    for source in data("methods")["methods"][method]["sources"]:
+    method, known = records.roles.get(method, method), data("methods")["methods"]
+    if method not in known:
+        raise ValueError(f"there is no method {method!r}{suggestion(method, known)}; use one of "
+                         f"{', '.join(known)}.")
+    for source in known[method]["sources"]:
         where = dict(source)
         pattern, accuracy = where.pop("records"), where.pop("accuracy", None)
         ended, alone = where.pop("ended", False), where.pop("undisturbed", False)
@@ -162,7 +165,9 @@ def method_runs(records, method):
         found.append(runs)
     if not found or not sum(map(len, found)):
         raise Missing("; ".join(missed) or f"no run of {method} ended")
-    return pd.concat(found, ignore_index=True).drop_duplicates(["dataset", "split", "max_depth"])
+    runs = pd.concat(found, ignore_index=True)
+    # Runs on all rows of a data set have no split.
+    return runs.drop_duplicates(list(runs.columns.intersection(["dataset", "split", "max_depth"])))
 
 
 @once

@@ -210,15 +210,20 @@ def panels(self) -> Figure:
     the size model, with a band of a factor of two; the ratio of counts, sizes and errors, with a
     band of 4 %.  What lies outside the axes is put on their edge.  A dot outside the band is there
     by chance or rounding if ours has the digits printed, or is within two standard deviations of a
-    draw.
+    draw.  A kind of which no cell has both numbers has no panel.
     """
     import matplotlib.pyplot as plt
 
     from odtlib import plotting
-    fig, axes = plt.subplots(3, figsize=(5.2, 8.6), layout="constrained")
-    said = []
-    for ax, (kind, (title, x, y, band, ticks)) in zip(axes, PANELS.items(), strict=True):
-        cells, points = _drawn(self, kind), kind == "statistical"
+    panels = {kind: cells for kind in PANELS if len(cells := _drawn(self, kind))}
+    if not panels:
+        raise ValueError("no cell of these claims has a published number and one of ours: judge "
+                         "other papers, or run their experiments first.")
+    fig, axes = plt.subplots(len(panels), figsize=(5.2, .5 + 2.7 * len(panels)),
+                             layout="constrained", squeeze=False)
+    axes, said = axes[:, 0], []
+    for ax, (kind, cells) in zip(axes, panels.items(), strict=True):
+        (title, x, y, band, ticks), points = PANELS[kind], kind == "statistical"
         ours = (cells["difference"] if points else cells["scaled"] / cells["published"]).clip(
             ticks[0], ticks[-1])
         inside = ours.between(*band)

@@ -97,6 +97,19 @@ def _records():
     return Records()
 
 
+def _table(name, records):
+    """Return the cells of a table such as "firat2020 T7", and the digits that the paper prints."""
+    records = _records() if records is None else records
+    tables = {f"{key} {label}": function for key, paper in PAPERS.items()
+              for label, function in paper.cells.items()}
+    if name not in tables:
+        raise ValueError(f"there is no table {name!r}{suggestion(name, tables)}; use one of "
+                         f"{', '.join(tables)}.")
+    key, _, label = name.partition(" ")
+    digits = next(claim.digits for claim in PAPERS[key].claims if claim.item == label)
+    return tables[name](records), digits
+
+
 def cells_of(name: str, records: Records | None = None, *, printed: bool = True) -> DataFrame:
     """Return the cells of a table such as "firat2020 T7": published, ours, and others beside.
 
@@ -104,12 +117,9 @@ def cells_of(name: str, records: Records | None = None, *, printed: bool = True)
     (:func:`~odtbook.verdicts.rules.color_cells`).  Index row and column of the table; a column per
     method beside.
     """
-    records = _records() if records is None else records
-    key, _, label = name.partition(" ")
-    cells = PAPERS[key].cells[label](records)
+    cells, digits = _table(name, records)
     if not printed:
         return render.beside(cells)
-    digits = next(claim.digits for claim in PAPERS[key].claims if claim.item == label)
     return render.shown_cells(color_cells(cells[~cells["quoted"]], digits))
 
 
@@ -122,15 +132,17 @@ def side_by_side(tables: str | dict[int, str], substitute: str = "substitute",
     name ``substitute``; below them the methods.
     """
     import pandas as pd
-    records, rows = _records() if records is None else records, {}
+    rows = {}
     for depth, name in (tables if isinstance(tables, dict) else {None: tables}).items():
-        key, _, label = name.partition(" ")
-        for cell in PAPERS[key].cells[label](records).itertuples():
+        for cell in _table(name, records)[0].itertuples():
             line, method, k = cell.row, cell.column, depth
             if method.startswith("k = "):
                 k, _, method = method[4:].partition(", ")
             elif ", k = " in line:
                 line, _, k = line.partition(", k = ")
+            if k is None:
+                raise ValueError(f"the columns of {name!r} name no depth: give it, as in "
+                                 f"{{2: {name!r}}}.")
             found = rows.setdefault((line, int(k)), {})
             found["paper", method], found["ours", method] = cell.published, cell.ours
             for value in (cell.beside or {}).values():

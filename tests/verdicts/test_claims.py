@@ -1,6 +1,8 @@
 """The claims: what they say, what the records of the book answer, and that they can fail."""
 
+import contextlib
 import functools
+import io
 import math
 import re
 
@@ -8,11 +10,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from odtbook import verdicts
 from odtbook.cli import main
 from odtbook.experiments import book_root
 from odtbook.experiments.grid import Experiment, select
 from odtbook.experiments.results import load_records
-from odtbook.verdicts import cells_of, count_sentence, firat2020, judge
+from odtbook.verdicts import (
+    cells_of,
+    count_sentence,
+    firat2020,
+    judge,
+    side_by_side,
+)
 from odtbook.verdicts.claims import Plan, words
 from odtbook.verdicts.demirovic2022 import _measured
 from odtbook.verdicts.evidence import (
@@ -624,6 +633,16 @@ def test_no_cell_is_without_a_colour_and_panels_show_both_sides(report):
     plt.close(figure)
 
 
+def test_only_kinds_with_numbers_have_a_panel():
+    import matplotlib.pyplot as plt
+    figure = judge(["birbil2024"]).panels()
+    figure.savefig(io.BytesIO())
+    assert 1 <= len(figure.axes) < 3
+    plt.close(figure)
+    with pytest.raises(ValueError, match="no cell of these claims has a published number"):
+        judge(["verwer2019"]).panels()
+
+
 def test_the_command(capsys):
     assert main(["report", "--paper", "birbil2024"]) == 0
     said = capsys.readouterr().out
@@ -633,3 +652,23 @@ def test_the_command(capsys):
     assert main(["report", "--claim", "nothing"]) == 2
     assert "there is no claim 'nothing'" in capsys.readouterr().err
     assert main(["report", "--paper", "nobody2020"]) == 2
+
+
+@pytest.mark.parametrize("ask, words", [
+    (lambda: cells_of("firat2020 T99"), "no table 'firat2020 T99'.*; use one of firat2020 T3, "),
+    (lambda: side_by_side("MurTree"), "no table 'MurTree'"),
+    (lambda: side_by_side("demirovic2022 T5"), "'demirovic2022 T5' name no depth: give it, as in"),
+    (lambda: verdicts.runs_of("Mur-Tree"),
+     "no method 'Mur-Tree' .did you mean 'MurTree'.*; use one of .*CART"),
+])
+def test_a_name_that_is_not_there_gets_a_sentence_with_the_names(ask, words):
+    with pytest.raises(ValueError, match=words):
+        ask()
+
+
+def test_the_runs_of_every_method_are_found_or_said_to_be_missing():
+    found = {}
+    for method in data("methods")["methods"]:
+        with contextlib.suppress(Missing):
+            found[method] = len(verdicts.runs_of(method))
+    assert found.keys() >= {"CART", "MurTree", "CGH"} and all(found.values())
