@@ -20,10 +20,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 # Another build of the same pages, such as `make book-sphinx`, is named by ODT_HTML.
 HTML = ROOT / os.environ.get("ODT_HTML", "_build/html")
-PAGES = sorted(
+FILES = sorted(
     page for page in HTML.rglob("*.html")
     if page.name != "index.html" and "_static" not in page.parts
 )
+DECKS = [page for page in FILES if page.stem.endswith("-slides")]
+PAGES = [page for page in FILES if page not in DECKS]
 # The listings of the library's source are made by Sphinx alone.
 WRITTEN = [page for page in PAGES if "_modules" not in page.parts]
 
@@ -47,6 +49,7 @@ PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 
 pytestmark = pytest.mark.skipif(not PAGES, reason="there is no built book: run make book first")
 each_page = pytest.mark.parametrize("page_file", PAGES, ids=name_of)
+each_file = pytest.mark.parametrize("page_file", FILES, ids=name_of)
 
 
 @cache
@@ -54,7 +57,7 @@ def soup_of(path):
     return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
 
 
-@each_page
+@each_file
 def test_images_have_real_alt_text(page_file):
     for image in soup_of(page_file).select("main img"):
         alt, file = image.get("alt", "").strip(), unquote(image.get("src", "")).split("/")[-1]
@@ -63,7 +66,7 @@ def test_images_have_real_alt_text(page_file):
         assert not re.search(r"^\S*[0-9a-f]{16}|\.(png|svg)$", alt), image
 
 
-@each_page
+@each_file
 def test_page_needs_no_network_and_is_light(page_file):
     soup = soup_of(page_file)
     weight = page_file.stat().st_size
@@ -77,7 +80,7 @@ def test_page_needs_no_network_and_is_light(page_file):
     assert weight < MAX_PAGE_BYTES
 
 
-@each_page
+@each_file
 def test_links_and_anchors_resolve(page_file):
     soup = soup_of(page_file)
     for link in soup.select("a[href]"):
@@ -91,7 +94,7 @@ def test_links_and_anchors_resolve(page_file):
             assert anchors.find(id=unquote(parts.fragment)), link
 
 
-@each_page
+@each_file
 def test_formulas_and_references_were_resolved(page_file):
     text = soup_of(page_file).select_one("main").get_text()
     assert not re.search(r"\{(eq|ref|numref|cite|prf:ref|term)[:\w]*\}`", text)
@@ -120,7 +123,7 @@ class Reader:
         self.page.goto(page_file.as_uri() + query, wait_until="load")
         self.page.evaluate("window.MathJax?.startup?.promise")
         self.nodes = self.page.evaluate("document.getElementsByTagName('*').length")
-        self.page.evaluate("window.MathJax?.startup?.document?.lazyTypesetAll()")  # as scrolling
+        self.page.evaluate("window.MathJax?.startup?.document?.lazyTypesetAll?.()")  # as scrolling
 
     def excess_width(self):
         return self.page.evaluate(
@@ -219,6 +222,42 @@ def test_tables_and_printed_lines_fit_a_desktop_and_code_fits_a_phone(reader, na
     reader.open(HTML / "chapters" / f"{name}.html", size=DESKTOP)
     assert not reader.page.evaluate(SCROLLING, ":is(pre, .output)")
     assert not reader.page.evaluate(SCROLLING, ".pst-scrollable-table-container")
+
+
+# What a slide shows, and whether any of it leaves the slide; a rounding of one pixel is none.
+SLIDES = """() => [...document.querySelectorAll('.slides > section')].map((slide, at) => {
+    Reveal.slide(at);
+    const parts = [...slide.children].filter((part) => !part.matches('h1, h2, aside'));
+    return { title: slide.querySelector('h1, h2').innerText, parts: parts.length,
+             high: slide.scrollHeight, wide: slide.scrollWidth,
+             wider: parts.filter((part) => part.scrollWidth > part.clientWidth + 1).length };
+})"""
+
+
+@pytest.mark.parametrize("deck", DECKS, ids=name_of)
+def test_every_slide_has_something_and_holds_it(reader, deck):
+    reader.open(deck, size=DESKTOP)
+    reader.page.wait_for_selector("html[data-deck=ready]")
+    slides = reader.page.evaluate(SLIDES)
+    assert 10 <= len(slides) <= 60
+    for slide in slides:
+        assert slide["title"] and slide["parts"], slide
+        assert slide["high"] <= 700 and slide["wide"] <= 1121 and not slide["wider"], slide
+    assert not reader.page.query_selector("mjx-merror")
+    assert reader.page.query_selector("aside.notes p")
+    reader.page.keyboard.press("ArrowRight")
+    assert not reader.troubles
+
+
+def test_the_lessons_of_the_ten_weeks_have_decks_and_a_button_for_them():
+    plan = soup_of(HTML / "chapters" / "teaching.html").select_one("table")
+    pages = {link["href"] for link in plan.select("a[href]")}
+    lessons = {page for page in pages if "replication" not in page}
+    assert len(lessons) > 10
+    for page in lessons:
+        soup = soup_of(HTML / "chapters" / page)
+        (button,) = soup.select("a.btn-slides-button")
+        assert (HTML / "chapters" / button["href"]) in DECKS
 
 
 def test_search_finds_a_term_from_the_disk(reader):
