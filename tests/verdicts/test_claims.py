@@ -151,31 +151,29 @@ def test_a_confirmation_has_power_and_is_rarely_given_to_what_is_not_so(report):
             assert part.note, (half.name, part.says)
 
 
-def test_recorded_seeds_fed_in_as_published_are_confirmed(records):
+def test_recorded_seeds_fed_in_as_published_are_confirmed_as_often_as_the_rule_says(records):
     """No normal draws: for each cell one seed is published and the others are ours."""
     rng = np.random.default_rng(0)
     for part, tables in (("train", [firat2020.training(records)]), ("test", [
             firat2020.testing(records, k) for k in (2, 3, 4)])):
         for depth in (2, 3, 4):
             for method in ("CART", "CGH"):
+                difference, variance = np.zeros(3000), np.zeros(3000)
                 by_seed = [one for (name, k), one in seeds(records, method, part).items()
                            if k == depth and name in firat2020.SMALL.values()]
-                same = []
-                for _ in range(300):
-                    difference, drawn = [], []
-                    for one in by_seed:
-                        place = rng.integers(len(one))
-                        rest = np.delete(one, place)
-                        difference.append(one[place] - rest.mean())
-                        spread = np.std(rest, ddof=1)
-                        drawn.append(spread ** 2 * (1 + 1 / len(rest)))
-                    same.append((np.mean(difference), math.sqrt(sum(drawn)) / len(by_seed)))
+                for one in by_seed:
+                    rest = np.array([np.delete(one, place) for place in range(len(one))])
+                    drawn = rng.integers(len(one), size=3000)
+                    difference += (one - rest.mean(axis=1))[drawn]
+                    variance += (rest.var(axis=1, ddof=1) * (1 + 1 / rest.shape[1]))[drawn]
                 test = Equivalence(tuple(effects(tables[0], (f"k = {depth}, {method}",))
                                          if part == "train" else
                                          effects(tables[depth - 2], (method,))), 1.0)
-                answers = test.answers(*(np.array(side)[:, None] for side in zip(
-                    *same, strict=True)))
-                assert np.mean(answers == "confirmed") >= 0.95, (part, depth, method)
+                share = np.mean(test.answers(
+                    difference[:, None] / len(by_seed),
+                    np.sqrt(variance)[:, None] / len(by_seed)) == "confirmed")
+                # One published seed has noise of its own, so that no number of ours makes it 1.
+                assert share >= max(0.9, test.chance() - 0.02), (part, depth, method, share)
 
 
 def test_derived_cells_are_not_counted(report):
