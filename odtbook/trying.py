@@ -43,7 +43,7 @@ from sklearn.utils.class_weight import compute_class_weight, compute_sample_weig
 from threadpoolctl import threadpool_limits
 
 from odtbook.statistics import corrected_interval
-from odtbook.tables import Lines, Table, printable
+from odtbook.tables import Lines, Table, _listed, printable
 from odtbook.tables import table_of as table_of
 from odtbook.try_command import write_whole
 from odtlib import MurTreeClassifier, MurTreeRegressor, TunedCARTClassifier, __version__
@@ -52,6 +52,8 @@ from odtlib.text import threshold_text
 from odtlib.tree import DecisionTree
 
 FOLDS, REPEATS = 5, 10                  # fewer than five folds are no verdict
+WIDE = 4.0                              # points that would matter, as in the book's rule
+Z = 1.96                                # standard deviations of a 95 % interval
 PILOT, TUNED = 500, 1000                # rows of the first fold; rows on which sizes are chosen
 LARGEST_PROOF = 5e7                     # rows times questions squared
 DEPTH, LEAF, RARE = 4, 5, 0.2           # below this share of a class, accuracy says little
@@ -105,8 +107,12 @@ class Question:
         return None if self.weights is None else compute_sample_weight(
             self.weights, self.table.y[rows])
 
-    def score(self, y: np.ndarray, found: np.ndarray, metric: str | None = None) -> float:
-        """Return how good predictions are; more is better, so that a cost is negative."""
+    def score(self, y: np.ndarray, found: np.ndarray, metric: str | None = None,
+              counted: np.ndarray | None = None) -> float:
+        """Return how good predictions are; more is better, so that a cost is negative.
+
+        Balanced accuracy is of the classes that are ``counted``, by default those of ``y``.
+        """
         match metric or self.metric:
             case "R²":
                 return r2_score(y, found) if len(y) > 1 and np.ptp(y) else 0.0
@@ -114,7 +120,15 @@ class Question:
                 return -float(np.mean([self.costs[label] for label in y.tolist()] * (found != y)))
             case "accuracy":
                 return float(np.mean(found == y))
-        return recall_score(y, found, average="macro", labels=np.unique(y), zero_division=0.0)
+        return recall_score(y, found, average="macro", zero_division=0.0,
+                            labels=np.unique(y) if counted is None else counted)
+
+    def shares(self, metric: str, labels: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Return by how much the metric falls if all rows of each class are wrong."""
+        if metric == "balanced accuracy":
+            return np.full(len(labels), 1 / len(labels))
+        costs = [self.costs[label] for label in labels.tolist()] if metric == "cost" else 1.0
+        return counts / counts.sum() * costs
 
 
 def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | None = None,
@@ -406,7 +420,9 @@ class Found:
         np.add.at(counts, (self.leaf, y), 1.0)
         for node in passed[tree.feature >= 0][::-1]:
             counts[node] = counts[tree.left[node]] + counts[tree.right[node]]
-        return tree.replace(value=counts)
+        gaps = {} if tree.missing_left is None else {      # whatever the rows weigh in the copy
+            "missing_left": tree._missing_goes_left().astype(int)}
+        return tree.replace(value=counts, **gaps)
 
     def words(self, node: int) -> str:
         """Return what a leaf predicts, and how many training rows bear it out."""
@@ -610,6 +626,8 @@ class Judged:
         Where there are two classes, the probability of the second one likewise.
     trees : list
         The optimal trees of the first round.
+    counted : ndarray, optional
+        The classes that every fold tests, which balanced accuracy is the mean of.
     """
 
     question: Question
@@ -619,11 +637,14 @@ class Judged:
     found: dict[str, np.ndarray]
     chances: dict[str, np.ndarray]
     trees: list
+    counted: np.ndarray | None = None
 
     def interval(self, method: str, metric: str, minus: str | None = None) -> np.ndarray:
         """Return mean, low and high as they are shown, which is how they are compared.
 
-        They are in per cent, rounded to a tenth; costs are rounded to three decimals.
+        They are in per cent, rounded to a tenth; costs are rounded to three decimals.  Folds that
+        agree prove little where rows are few, so that no interval is narrower than that of as many
+        rows of each class, drawn once.
         """
         wide = self.scores.pivot(index=["round", "fold"], columns="method", values=metric)
         values = (wide[method] - (0 if minus is None else wide[minus])).dropna().to_numpy()
@@ -631,9 +652,40 @@ class Judged:
             return np.full(3, np.nan)
         scale, digits = (1, 3) if metric == "cost" else (100, 1)
         low = -np.inf if metric in ("cost", "R²") else -100 if minus else 0
-        found = np.array([values.mean(), *corrected_interval(values, 1 / FOLDS)])
+        mean, (below, above) = values.mean(), self._chance(method, metric, minus)
+        low_t, high_t = corrected_interval(values, 1 / FOLDS)
+        found = np.array([mean, min(low_t, mean - below), max(high_t, mean + above)])
         found = np.clip(scale * found, low, np.inf if metric == "cost" else 100)
         return found.round(digits) + 0.0        # of -0.0
+
+    def _chance(self, method, metric, minus):
+        """Return how far below and above the rows of each class leave a metric uncertain.
+
+        By Wilson's interval for each class, that of Bonett and Price for two methods, and the sum
+        of their squares (MOVER); AUC as if it were the share of the rarer class.
+        """
+        if not self.question.classes:
+            return 0.0, 0.0
+        y = self.question.table.y[self.rows]
+        labels, counts = np.unique(y, return_counts=True)
+        if metric == "AUC":
+            share = self.scores.groupby("method")["AUC"].mean()[method]
+            return np.ravel(share - _wilson(share, counts.min())) * [1, -1]
+        if metric == "balanced accuracy":
+            counts, labels = counts[np.isin(labels, self.counted)], self.counted
+        ends = []
+        for label, n in zip(labels, counts):
+            right = self.found[method][y == label] == label
+            if minus is None:
+                ends.append(np.mean(right) - _wilson(np.mean(right), n))
+                continue
+            other = self.found[minus][y == label] == label
+            only, lost = (np.sum(a & ~b) + 1 for a, b in ((right, other), (other, right)))
+            mean, width = (only - lost) / (n + 2), Z * np.sqrt(
+                ((only + lost) / (n + 2) - ((only - lost) / (n + 2)) ** 2) / (n + 2))
+            ends.append((only - lost) / n - np.array([mean - width, mean + width]))
+        return np.sqrt(np.square(np.array(ends) * self.question.shares(
+            metric, labels, counts)[:, None]).sum(axis=0))
 
     def text(self, method: str, metric: str, minus: str | None = None) -> str:
         """Return the interval in words."""
@@ -645,6 +697,13 @@ class Judged:
         digits, unit = (3, "") if metric == "cost" else (1, " points" if minus else " %")
         sign = "+" if minus else ""
         return f"{mean:{sign}.{digits}f}{unit} ({low:{sign}.{digits}f} to {high:{sign}.{digits}f})"
+
+
+def _wilson(share, n):
+    """Return the ends of Wilson's interval for a share of n rows."""
+    middle, width = (share + Z**2 / (2 * n)) / (1 + Z**2 / n), Z / (1 + Z**2 / n) * np.sqrt(
+        share * (1 - share) / n + (Z / (2 * n)) ** 2)
+    return np.array([middle - width, middle + width])
 
 
 def judge(question: Question) -> Judged:
@@ -666,18 +725,27 @@ def judge(question: Question) -> Judged:
     metrics = ["accuracy", "balanced accuracy"] if question.classes else ["R²"]
     metrics += ["cost"] * (question.metric == "cost")
     metrics.sort(key=lambda metric: metric != question.metric)
+    labels = np.unique(table.y)
+    counted = labels if not question.classes else np.array([label for label in labels if all(
+        label in table.y[fold[0]] for folds in rounds for fold in folds)])
+    left_out = [str(label) for label in labels if label not in counted]
+    if question.classes and len(counted) < 2:
+        metrics.remove("balanced accuracy")
+        if question.metric == "balanced accuracy" and not why:
+            why = (f"not each of {FOLDS} folds has a row of {_listed(left_out)}, so their balanced "
+                   "accuracy says nothing of it.")
     found = {name: np.empty(n, table.y.dtype) for name in protocol(question, 1.0)}
     chances, records, ended = {name: np.full(n, np.nan) for name in found}, [], 0
     for number, folds in reversed(list(enumerate(rounds))):     # the first is what is kept
-        for k, (test, answers, _, stopped) in enumerate(folds):
+        for k, (test, answers, _, stopped, _) in enumerate(folds):
             ended, y = ended + stopped, table.y[test]
             for name, (answer, chance) in answers.items():
                 record = {"method": name, "round": number, "fold": k, **{
-                    metric: question.score(y, answer, metric) for metric in metrics}}
+                    metric: question.score(y, answer, metric, counted) for metric in metrics}}
                 found[name][test] = answer
                 if chance is not None:
                     chances[name][test] = chance
-                    record["AUC"] = roc_auc_score(y, chance) if len(np.unique(y)) == 2 else np.nan
+                    record["AUC"] = roc_auc_score(y, chance) if len(counted) == 2 else np.nan
                 records.append(record)
     if why:
         return Judged(question, [f"There is no verdict: {why}"], pd.DataFrame(), rows[:0],
@@ -689,7 +757,11 @@ def judge(question: Question) -> Judged:
                 "since the time did not suffice for all (--time)."),
              "The sizes of all methods are chosen inside the training parts, on "
              f"{splits} part{'s' * (splits > 1)} of at most {TUNED:,} of their rows. In brackets "
-             "a 95 % interval that allows for overlapping training rows."]
+             "a 95 % interval that allows for overlapping training rows"
+             + " and for how few rows a class has." * question.classes or "."]
+    if left_out and "balanced accuracy" in metrics:
+        lines.append(f"Balanced accuracy leaves {_listed(left_out)} out, of which not every fold "
+                     "has a row.")
     if ended:
         lines.append(f"The clock ended {ended} of the fits of optimal trees and tuned CART for it; "
                      "with more time (--time) they may be better.")
@@ -700,33 +772,42 @@ def judge(question: Question) -> Judged:
     return Judged(question, lines, pd.DataFrame(records), rows,
                   {name: values[rows] for name, values in found.items()},
                   {name: values[rows] for name, values in chances.items()
-                   if not np.isnan(values[rows]).any()}, [fold[2] for fold in rounds[0]])
+                   if not np.isnan(values[rows]).any()}, [fold[2] for fold in rounds[0]], counted)
 
 
 def _rounds(question):
     """Return the rounds, each a list of folds, their rows, inner splits, and why there are none.
 
-    One fold on few rows says how many rows the time suffices for.
+    A fold on few rows, and one on four times as many, say how many rows the time suffices for.
     """
     clock, everything = question.clock, np.arange(len(question.table.y))
     until = clock.elapsed + 0.8 * clock.remaining
     few = everything if len(everything) <= 2 * PILOT else drawn(question, everything, PILOT, 4)
     with _alone():
-        begun = clock.elapsed
-        pilot = _folds(question, few, 0, np.inf, 1, most=1)
-        one, left = FOLDS * (clock.elapsed - begun), until - clock.elapsed
+        pilot, one, chosen = _timed(question, few, np.inf)
         if not pilot:
             return [], few, 1, f"{FOLDS} folds need more rows, or groups."
-        reserve = one * (len(few) < len(everything))
-        growth = (len(everything) / len(few)) ** 1.15       # of the time, where all rows are used
-        splits = 3 if left > 2.5 * one * growth + reserve else 1
-        size = len(everything) if left > one * growth + reserve else int(np.clip(
-            len(few) * max(0.0, (left - reserve) / one) ** (1 / 1.15), len(few), len(everything)))
+        # What one more row costs; sizes are chosen on few rows, however many there are.
+        fixed, known, growth = one - chosen, len(few), len(everything) / len(few)
+        each = fixed / known * growth ** 0.15
+        some = drawn(question, everything, 4 * PILOT, 5)
+        if len(few) < len(some) < len(everything) and clock.elapsed + 6 * one < until:
+            more, whole, choice = _timed(question, some, until)
+            if more:
+                each = max((whole - choice - fixed) / (len(some) - known),
+                           0.25 * (whole - choice) / len(some))
+                fixed, chosen, known = whole - choice, choice, len(some)
+        until_last = min(0.95 * clock.time_limit, 1.15 * clock.time_limit - FOLDS * one)
+        left = (min(until, until_last) - clock.elapsed) / (1.1 * FOLDS) - fixed     # for a fold
+        whole = each * (len(everything) - known)
+        splits = 3 if left > 3 * chosen + whole else 1
+        size = len(everything) if left > chosen + whole else int(np.clip(
+            known + (left - chosen) / max(each, 1e-9), len(few), len(everything)))
         for number in dict.fromkeys([size, len(few)]):
             rows, begun = drawn(question, everything, number, 4), clock.elapsed
             same = len(rows) == len(few) and splits == 1
             # five folds on few rows may take some time more than there is
-            end = until - reserve if number > len(few) else 1.15 * clock.time_limit
+            end = until_last if number > len(few) else 1.15 * clock.time_limit
             rounds = [_folds(question, rows, 0, end, splits, pilot if same else [])]
             if len(rounds[0]) == FOLDS:
                 break
@@ -737,6 +818,13 @@ def _rounds(question):
         while len(rounds) < REPEATS and clock.elapsed + 1.2 * spent < until:
             rounds.append(_folds(question, rows, len(rounds), until, splits))
     return [folds for folds in rounds if len(folds) == FOLDS], rows, splits, ""
+
+
+def _timed(question, rows, until):
+    """Return the first fold on some rows, its seconds, and those in which sizes were chosen."""
+    begun = question.clock.elapsed
+    pilot = _folds(question, rows, 0, until, 1, most=1)
+    return pilot, question.clock.elapsed - begun, sum(fold[4] for fold in pilot)
 
 
 def _folds(question, rows, number, until, splits, known=(), most=FOLDS):
@@ -754,11 +842,12 @@ def _folds(question, rows, number, until, splits, known=(), most=FOLDS):
 
 
 def _fold(question, train, test, seconds, until, splits):
-    """Fit every method and predict: (test rows, answers, the optimal tree, fits that were ended).
+    """Fit every method and predict.
 
-    None where the time was over before the last method.
+    Returns the test rows, the answers, the optimal tree, how many fits were ended, and the seconds
+    in which sizes were chosen; None where the time was over before the last method.
     """
-    table, answers, tree, ended = question.table, {}, None, 0
+    table, answers, tree, ended, seconds_to_choose = question.table, {}, None, 0, 0.0
     both, encoder = np.concatenate([train, test]), table.encoder().fit(table.X.iloc[train])
     some = encoder.transform(table.X.iloc[both]).to_numpy()
     encoded = np.empty((len(table.y), some.shape[1]))
@@ -766,9 +855,11 @@ def _fold(question, train, test, seconds, until, splits):
     for name in protocol(question, seconds):
         if question.clock.elapsed > until:
             return None
+        begun = question.clock.elapsed
         leaves = tree.get_n_leaves() if tree is not None else 2
         chosen, stopped = _choice(question, name, train, seconds / 3, encoded, splits,
                                   leaves=leaves)
+        seconds_to_choose += question.clock.elapsed - begun
         make = protocol(question, seconds, leaves)[name][0]
         model, X = _fitted(question, make(train, **chosen), train, encoded)
         ended, tree = ended + stopped + _ended(model), model if name == TREE else tree
@@ -779,7 +870,7 @@ def _fold(question, train, test, seconds, until, splits):
                                                    y=table.y)[:, None]
             chance /= chance.sum(axis=0)
         answers[name] = model.predict(X[test]), chance if chance is None else chance[1]
-    return test, answers, tree, ended
+    return test, answers, tree, ended, seconds_to_choose
 
 
 def worth(judged: Judged) -> pd.DataFrame:
@@ -810,21 +901,23 @@ def pays(judged: Judged) -> Lines:
     def against(name, other):
         """Return how far two methods are apart, and whether the first is better (1), worse (-1)."""
         _, low, high = judged.interval(name, metric, other)
-        return judged.text(name, metric, other) + unit, int(low > 0) - int(high < 0)
+        return judged.text(name, metric, other) + unit, int(low > 0) - int(high < 0), high
 
     for other in CARTS[1:]:
-        text, sign = against(TREE, other)
+        text, sign, _ = against(TREE, other)
         rule.append(f"The optimal tree differs from {other} by {text}: " + (
             "it is better." if sign > 0 else "it is worse." if sign < 0 else
             "too little to tell from chance."))
     rest = [name for name in judged.found if name not in CARTS]
     best = max(rest, key=lambda name: judged.interval(name, metric, TREE)[0])
-    text, sign = against(best, TREE)
+    text, sign, high = against(best, TREE)
     return Lines([*rule, (
         f"If nobody needs to read the model, take {best}: it is ahead of the optimal tree by "
         f"{text}." if sign > 0 else
         f"None of {', '.join(rest)} is clearly better than the optimal tree; the best of them, "
-        f"{best}, differs from it by {text}.")])
+        f"{best}, differs from it by {text}."
+        + f" A gain of {high:.1f} points is not excluded." * (
+            bool(metric != "cost" and sign == 0 and high >= WIDE)))])
 
 
 def _rule(question):

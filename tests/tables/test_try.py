@@ -1,6 +1,7 @@
 """`odt try`: the page, in a real browser, the notebook, and the files beside it."""
 
 import re
+import sqlite3
 import warnings
 
 import nbformat
@@ -191,6 +192,25 @@ def test_what_is_handed_over_predicts_as_the_tree(task):
                 np.mean(table.y[inside] == label) for label in found.model.classes_])
 
 
+def test_gaps_that_the_rows_did_not_have_go_the_same_way_in_every_file():
+    """With weights the heavier side of a test is another than that with more rows."""
+    table = read_table(rare().drop(columns="who"), "ill")
+    found = trying.fit_tree(trying.ask(table, max_depth=2, seconds=5))
+    assert found.tree.n_splits and found.question.weights
+    rows = table.X.copy()
+    rows.loc[::2, "a"] = np.nan
+    rows.loc[::3, "b"] = np.nan
+    rows.loc[::5, "c"] = None
+    wanted, files, space = found.model.predict(rows), trying.exports(found), {}
+    exec(files[".py"], space)
+    assert [space["predict"](row) for row in rows.to_dict("records")] == wanted.tolist()
+    np.testing.assert_array_equal(DecisionTree.from_json(files[".json"]).predict(rows), wanted)
+    base = sqlite3.connect(":memory:")
+    rows.to_sql("t", base, index=False)
+    assert [label for label, in base.execute(f"select {files['.sql'].rstrip().rstrip(';')} "
+                                             "from t")] == wanted.tolist()
+
+
 def rare(n=600, share=0.05):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n),
@@ -236,9 +256,9 @@ def test_every_verdict_has_five_stratified_folds(n, groups, monkeypatch):
 
     def fold(question, train, test, seconds, until, splits):
         folds.append((train, test))
-        question.clock.start -= 1           # a second each, beside which real time is nothing
+        question.clock.start -= len(train) / 480        # beside which real time is nothing
         answer = dict.fromkeys(trying.protocol(question, 1.0), (table.y[test], None))
-        return (test, answer, None, 0) if question.clock.elapsed < until else None
+        return (test, answer, None, 0, 0.5) if question.clock.elapsed < until else None
     monkeypatch.setattr(trying, "_fold", fold)
     judged = trying.judge(question)
     assert len(judged.scores) % (5 * len(judged.found)) == 0 and len(judged.rows)
@@ -262,7 +282,7 @@ def test_without_time_for_five_folds_there_is_no_verdict(monkeypatch):
     def fold(question, train, test, seconds, until, splits):
         question.clock.start -= 1           # a second each
         answer = dict.fromkeys(trying.protocol(question, 1.0), (question.table.y[test], None))
-        return (test, answer, None, 0) if question.clock.elapsed < until else None
+        return (test, answer, None, 0, 0.5) if question.clock.elapsed < until else None
     monkeypatch.setattr(trying, "_fold", fold)
     judged = trying.judge(question)
     assert not len(judged.rows) and judged.lines[0].startswith("There is no verdict: the time")
@@ -279,11 +299,12 @@ def test_what_is_compared_is_what_is_shown():
         question = trying.ask(table, metric=metric, max_depth=2)
         for _ in range(40):
             base = rng.normal(0.8, 0.0005, 5)
+            found = {name: rng.permuted(table.y) for name in trying.protocol(question, 1.0)}
             scores = pd.DataFrame([
                 {"method": name, "round": 0, "fold": k, metric: base[k] + rng.normal(0, 0.0004)}
                 for name in trying.protocol(question, 1.0) for k in range(5)])
-            judged = trying.Judged(question, [], scores, np.arange(5),
-                                   dict.fromkeys(scores["method"].unique()), {}, [])
+            judged = trying.Judged(question, [], scores, np.arange(len(table.y)), found, {}, [],
+                                   np.unique(table.y))
             for line in trying.pays(judged):
                 low, high = map(float, re.search(r"\((\S+) to (\S+)\)", line).groups())
                 assert ("it is better" in line) <= (low > 0) and \
@@ -291,6 +312,62 @@ def test_what_is_compared_is_what_is_shown():
                 assert ("chance" in line) <= (low <= 0 <= high)
                 assert ("it is ahead" in line) <= (low > 0)
                 assert not re.search(r"-0\.0+[^\d]", line)
+
+
+def test_folds_that_agree_prove_little_where_rows_are_few():
+    """Twelve rows that are all right do not prove 100 %, nor three discordant ones a gain."""
+    X = pd.DataFrame({"a": np.arange(12.0), "y": ["n"] * 6 + ["p"] * 6})
+    for n, bound in ((12, 80.0), (12_000, 99.5)):
+        table = read_table(pd.concat([X] * (n // 12)), "y")
+        for metric in ("accuracy", "balanced accuracy", "cost"):
+            question = trying.ask(table, metric=metric)
+            found = dict.fromkeys(trying.protocol(question, 1.0), table.y)
+            worse = table.y.copy()
+            worse[np.flatnonzero(worse == "p")[:3]] = "n"
+            found["forest"] = worse
+            scores = pd.DataFrame([
+                {"method": name, "round": 0, "fold": k,
+                 metric: question.score(table.y, found[name]), "AUC": 1.0}
+                for name in found for k in range(5)])
+            judged = trying.Judged(question, [], scores, np.arange(n), found, {}, [],
+                                   np.unique(table.y))
+            mean, low, high = judged.interval(trying.TREE, metric)
+            if metric != "cost":
+                assert (mean, high) == (100, 100) and (low < bound) == (n == 12)
+                assert (judged.interval(trying.TREE, "AUC")[1] < bound) == (n == 12)
+            mean, low, high = judged.interval(trying.TREE, metric, "forest")
+            assert mean > 0 or n > 12
+            assert low <= 0 <= high or n > 12
+
+
+@pytest.mark.parametrize("yes, groups", [(2, None), (8, "who")])
+def test_a_class_that_not_every_fold_tests_is_no_part_of_balanced_accuracy(yes, groups):
+    """Folds without a row of it would call its absence success."""
+    frame = rare(300).assign(ill="no")
+    frame.loc[frame["who"].sort_values().index[:yes], "ill"] = "yes"
+    frame["who"] = frame["who"].where(frame["ill"] == "no", -1)
+    judged = trying.judge(trying.ask(read_table(frame, "ill", groups=groups), seconds=20))
+    assert not len(judged.rows)
+    assert "There is no verdict: not each of 5 folds has a row of 'yes'" in judged.lines[0]
+    frame.loc[(frame["a"] > 0.5) & (frame["ill"] == "no"), "ill"] = "perhaps"
+    judged = trying.judge(trying.ask(read_table(frame, "ill", groups=groups), seconds=20))
+    assert list(judged.counted) == ["no", "perhaps"]
+    assert any("leaves 'yes' out" in line for line in judged.lines)
+
+
+def test_all_rows_are_used_where_a_fold_costs_little_more_with_them(monkeypatch):
+    """Time in which sizes are chosen, on few rows, does not grow with the table."""
+    table = read_table(rare(6000), "ill")
+    question = trying.ask(table, seconds=60)
+
+    def fold(question, train, test, seconds, until, splits):
+        question.clock.start -= 1.5 * splits + len(train) / 4000
+        answer = dict.fromkeys(trying.protocol(question, 1.0), (table.y[test], None))
+        return (test, answer, None, 0, 1.5 * splits) if question.clock.elapsed < until else None
+    monkeypatch.setattr(trying, "_fold", fold)
+    judged = trying.judge(question)
+    assert len(judged.rows) == 6000
+    assert question.clock.elapsed < question.clock.time_limit
 
 
 def test_the_book_s_rule_is_applied_to_the_number_that_is_shown(monkeypatch):
@@ -333,7 +410,7 @@ def test_every_method_takes_costs():
     table = read_table(rare(200, 0.3), "ill")
     question = trying.ask(table, cost={"yes": 5}, max_depth=1, seconds=1e4)
     train, test = trying.folds_of(table.y, 5, table.task, 0)[0]
-    _, answers, _, _ = trying._fold(question, train, test, 5.0, np.inf, 1)
+    _, answers, *_ = trying._fold(question, train, test, 5.0, np.inf, 1)
     shares = {name: np.mean(answer == "yes") for name, (answer, _) in answers.items()}
     assert len(shares) == 7 and min(shares.values()) > 0.3, shares
 
