@@ -1329,13 +1329,40 @@ def _judge(X, y, task, target, report):
         elif EVENT.search(target) and DURATION.search(name):
             report.say(f"may be, by its name, the time until {target!r}; then it is known only "
                        "afterwards, and should be left out (--drop).", name)
-        if X[name].dtype == object and IDENTIFIER.search(name):
+        if X[name].dtype == object and (IDENTIFIER.search(name) or _fixes_another(X, name)):
             report.say("may say which rows belong together; --groups keeps them together.", name)
+    if task == "regression" and (parts := _sum_of(X, y)):
+        report.say(f"is a sum of {_listed(parts, 5)}, each times a number, in every row; if they "
+                   "are known only afterwards, leave them out (--drop).", target)
     if n < 50:
         report.say(f"{n} rows are very few: any accuracy below is a rough guess.")
     report.say(f"Read: {_count(n, 'row')}, {_count(X.shape[1], 'feature')}, target {target!r} "
                + (f"with {len(classes)} classes." if task == "classification" else
                   "as a quantity."))
+
+
+def _fixes_another(X, name):
+    """Tell whether a column of words, such as persons, has one number per value elsewhere."""
+    counts = X[name].value_counts()
+    if not 10 <= len(counts) <= len(X) / 2 or counts.min() < 2:
+        return False
+    numbers = [other for other in X.columns if X[other].dtype != object]
+    return any(X.groupby(name)[other].nunique().max() == 1 and
+               X[other].nunique() > len(counts) / 2 for other in numbers)
+
+
+def _sum_of(X, y):
+    """Return the columns of numbers of which a quantity is a weighted sum, but for rounding."""
+    numbers = X.select_dtypes("number")
+    numbers = numbers.loc[:, numbers.notna().all() & (numbers.abs().max() < 1e100)]
+    if not 2 <= numbers.shape[1] <= len(y) / 10 or np.ptp(y) == 0:
+        return []
+    spread, y = numbers.std(ddof=0), y - y.mean()
+    scaled = ((numbers - numbers.mean()) / spread.where(spread > 0, 1)).to_numpy()
+    weights = np.linalg.lstsq(scaled, y, rcond=None)[0]
+    if np.var(y - scaled @ weights) > 1e-9 * np.var(y):
+        return []
+    return [name for name, weight in zip(numbers, weights) if abs(weight) > 1e-3 * np.std(y)]
 
 
 def _gives_away(column, y, task):
@@ -1349,7 +1376,10 @@ def _gives_away(column, y, task):
         return ""
     if task == "regression":
         if column.dtype == object:
-            return ""
+            y = values.__class__(y, values.index)
+            rest = np.var(y - y.groupby(values).transform("mean")) / np.var(y)
+            return f"nearly (it explains {100 * (1 - rest):.1f} % of the variance)" \
+                if rest <= 0.03 and values.nunique() <= n / 10 else ""
         same = abs(values.corr(column.__class__(y, values.index), method="spearman"))
         return f"nearly (rank correlation {same:.3f})" if same >= 0.97 else ""
     codes = np.unique(y, return_inverse=True)[1]

@@ -27,7 +27,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import r2_score, recall_score, roc_auc_score
+from sklearn.metrics import recall_score, roc_auc_score
 from sklearn.model_selection import (
     GroupKFold,
     GroupShuffleSplit,
@@ -115,7 +115,8 @@ class Question:
         """
         match metric or self.metric:
             case "R²":
-                return r2_score(y, found) if len(y) > 1 and np.ptp(y) else 0.0
+                # of the whole column: in a fold it may vary little, where another has an outlier
+                return float(1 - np.mean((y - found) ** 2) / np.var(self.table.y))
             case "cost":
                 return -float(np.mean([self.costs[label] for label in y.tolist()] * (found != y)))
             case "accuracy":
@@ -290,7 +291,8 @@ def protocol(question: Question, seconds: float, leaves: int = 2) -> dict[str, t
             50 if len(table.y) <= 2000 else 30, min_samples_leaf=smallest, **draws, **weighed),
             [{"smallest": 5}, {"smallest": 1}]),
         "boosting": (lambda rows, largest: boosting(
-            max_iter=50, learning_rate=0.2, max_leaf_nodes=largest, **draws),
+            max_iter=50, learning_rate=0.2, max_leaf_nodes=largest, min_samples_leaf=least,
+            **draws),
             [{"largest": 8}, {"largest": 31}]),
     }
 
@@ -655,7 +657,8 @@ class Judged:
         mean, (below, above) = values.mean(), self._chance(method, metric, minus)
         low_t, high_t = corrected_interval(values, 1 / FOLDS)
         found = np.array([mean, min(low_t, mean - below), max(high_t, mean + above)])
-        found = np.clip(scale * found, low, np.inf if metric == "cost" else 100)
+        high = np.inf if metric == "cost" or metric == "R²" and minus else 100
+        found = np.clip(scale * found, low, high)
         return found.round(digits) + 0.0        # of -0.0
 
     def _chance(self, method, metric, minus):
@@ -758,7 +761,7 @@ def judge(question: Question) -> Judged:
              "The sizes of all methods are chosen inside the training parts, on "
              f"{splits} part{'s' * (splits > 1)} of at most {TUNED:,} of their rows. In brackets "
              "a 95 % interval that allows for overlapping training rows"
-             + " and for how few rows a class has." * question.classes or "."]
+             + " and for how few rows a class has" * question.classes + "."]
     if left_out and "balanced accuracy" in metrics:
         lines.append(f"Balanced accuracy leaves {_listed(left_out)} out, of which not every fold "
                      "has a row.")
@@ -979,7 +982,8 @@ def parts(judged: Judged) -> pd.DataFrame:
     for name in table.feature_names if len(rows) else ():
         values = table.X[name].iloc[rows].reset_index(drop=True)
         if name not in table.categories:
-            values = pd.qcut(values, 4, duplicates="drop").astype(object)
+            values = pd.qcut(values, 4, duplicates="drop").astype(object).map(
+                lambda part: f"{part.left:.4g} to {part.right:.4g}", na_action="ignore")
         for value, part in error.groupby(values.astype(str).where(values.notna(), "missing")):
             if max(20, len(rows) // 20) <= len(part) < len(rows):
                 worst.append((printable(f"{name}: {value}"), len(part), part.mean()))

@@ -406,3 +406,22 @@ def test_an_address_is_no_file(tmp_path, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1,x\n2,y\n")))
     with source_of("-") as path:
         assert path.read_text() == "a,b\n1,x\n2,y\n"
+
+
+def test_leaks_of_a_quantity_are_said_and_none_is_invented():
+    """Words that fix it, columns whose sum it is, and persons of whom there are several rows."""
+    rng = np.random.default_rng(0)
+    n, person = 600, rng.integers(0, 50, 600)
+    frame = pd.DataFrame({
+        "casual": rng.poisson(20, n), "registered": rng.poisson(90, n), "hour": rng.normal(size=n),
+        "who": [f"P{k}" for k in person], "height": rng.normal(size=50)[person],
+        "colour": rng.choice(list("rgb"), n)})
+    said = str(read_table(frame.assign(bikers=frame["casual"] + 2 * frame["registered"]),
+                          "bikers").report)
+    assert "'bikers' is a sum of 'casual', 'registered', each times a number" in said
+    assert "'who' may say which rows belong together" in said and "'colour'" not in said
+    said = str(read_table(frame.assign(price=rng.normal(size=50)[person]), "price").report)
+    assert "'who' alone tells 'price' nearly (it explains 100.0 % of the variance)" in said
+    frame["height"] += rng.normal(size=n)
+    said = str(read_table(frame.assign(y=frame["casual"] + rng.normal(size=n)), "y").report)
+    assert "sum of" not in said and "belong together" not in said and "explains" not in said

@@ -355,6 +355,33 @@ def test_a_class_that_not_every_fold_tests_is_no_part_of_balanced_accuracy(yes, 
     assert any("leaves 'yes' out" in line for line in judged.lines)
 
 
+def test_an_outlier_in_one_fold_does_not_rule_the_share_of_variance():
+    """R² is of the variance of the column; a difference of it may exceed 100 points."""
+    y = np.append(np.linspace(0, 1, 199), 1e6)
+    table = read_table(pd.DataFrame({"x": np.arange(200.0) ** 1.5, "y": y}), "y")
+    question = trying.ask(table)
+    part = np.arange(0, 198, 5)
+    assert question.score(y[part], np.full(40, y.mean())) > 0.99        # r2_score: -3e8
+    assert question.score(y, np.full(200, y.mean())) == pytest.approx(0)
+    names = trying.protocol(question, 1.0)
+    scores = pd.DataFrame([{"method": name, "round": 0, "fold": k, "R²": -30.0 * (name == "forest")}
+                           for name in names for k in range(5)])
+    judged = trying.Judged(question, [], scores, np.arange(200), {}, {}, [])
+    assert judged.interval(trying.TREE, "R²", "forest").tolist() == [3000, 3000, 3000]
+
+
+def test_boosting_learns_from_few_rows_and_rare_values():
+    """Its smallest leaf is that of the other methods, and not 20 rows."""
+    rng = np.random.default_rng(0)
+    product = rng.integers(0, 40, 400)
+    table = read_table(pd.DataFrame({"product": [f"p{k}" for k in product],
+                                     "price": rng.exponential(size=40)[product]}), "price")
+    question = trying.ask(table, seconds=60)
+    train, test = trying.folds_of(table.y, 5, table.task, 0)[0]
+    _, answers, *_ = trying._fold(question, train, test, 1.0, np.inf, 1)
+    assert question.score(table.y[test], answers["boosting"][0]) > 0.9
+
+
 def test_all_rows_are_used_where_a_fold_costs_little_more_with_them(monkeypatch):
     """Time in which sizes are chosen, on few rows, does not grow with the table."""
     table = read_table(rare(6000), "ill")
