@@ -28,6 +28,7 @@ from sphinx_external_toc.collectors import TocTreeCollectorWithStyles
 import odtlib
 
 number_by_position = TocTreeCollectorWithStyles.assign_section_numbers
+figures_by_position = TocTreeCollectorWithStyles.assign_figure_numbers
 BINDER = "https://mybinder.org"
 COLAB = "https://colab.research.google.com"
 ROLES = {"eq": "eq", "ex": "ref", "fig": "numref", "alg": "prf:ref", "th": "prf:ref",
@@ -64,24 +65,44 @@ def drop_thebe(app, config):
 
 
 def number_chapters(collector, env):
-    """Number a chapter as its file is numbered, and a page below it as a section of it.
+    """Number a chapter as its file is numbered, and no other page.
 
-    So 05 is chapter 5 also while others are missing, and a primer between them has no number.
+    So 05 is chapter 5 also while others are missing, and no page below it is called 5.17. What is
+    numbered on a page of a numbered part counts with the chapter on or before that page.
     """
     changed = number_by_position(collector, env)
-    above = {page: chapter for chapter, pages in env.toctree_includes.items() for page in pages
-             if chapter != env.config.root_doc}
-    for page, numbers in env.toc_secnumbers.items():
-        chapter = re.match(r"chapters/(\d+)_", above.get(page, page))
-        first = chapter and int(chapter[1])
+    collector.chapters, last = {}, None
+    for page in _in_order(env, env.config.root_doc):
+        numbers = env.toc_secnumbers.get(page, {})
+        own = re.match(r"chapters/(\d+)_", page)
+        if any(numbers.values()):
+            last = collector.chapters[page] = int(own[1]) if own else last
         for anchor, number in numbers.items():
-            numbers[anchor] = (first, *number[1:]) if number and first else None
+            numbers[anchor] = (last, *number[1:]) if number and own else None
         for entry in (env.titles[page], *env.tocs[page].findall(nodes.reference)):
-            if not first:
+            if not own:
                 entry.attributes.pop("secnumber", None)
             elif entry.get("secnumber"):
-                entry["secnumber"] = [first, *entry["secnumber"][1:]]
+                entry["secnumber"] = [last, *entry["secnumber"][1:]]
     return changed
+
+
+def _in_order(env, page):
+    """The pages of the menu, each before those below it."""
+    yield page
+    for below in env.toctree_includes.get(page, ()):
+        yield from _in_order(env, below)
+
+
+def number_figures(collector, env):
+    """Number figures, formulas and exercises by chapters, in the order of the menu."""
+    shown = env.toc_secnumbers
+    env.toc_secnumbers = {page: {"": (chapter,)} for page, chapter in collector.chapters.items()
+                          if chapter}
+    try:
+        return figures_by_position(collector, env)
+    finally:
+        env.toc_secnumbers = shown
 
 
 def copy_mathjax(app, exception):
@@ -407,6 +428,7 @@ def setup(app):
     app.add_directive("template-table", TemplateTable)
     app.connect("config-inited", set_repository_buttons, priority=100)
     TocTreeCollectorWithStyles.assign_section_numbers = number_chapters
+    TocTreeCollectorWithStyles.assign_figure_numbers = number_figures
     app.connect("config-inited", drop_thebe)
     app.connect("autodoc-skip-member", skip_routing_methods)
     app.connect("doctree-read", align_words)

@@ -93,7 +93,7 @@ def figures():
     """Return the figures of the book, in its order.
 
     The order is that of the menu, ``_toc.yml``. A figure has the number of its chapter's file and
-    its place in the chapter and the pages below it; outside chapters, its place alone.
+    its place in the chapter and the pages that follow it; outside chapters, its place alone.
     """
     found, counts = [], {}
     for chapter, page in pages():
@@ -110,14 +110,18 @@ def figures():
 
 
 def pages():
-    """Return pairs (number of the chapter or None, notebook) in the order of the menu."""
+    """Return pairs (number of the chapter or None, notebook) in the order of the menu.
+
+    A page without a number counts with the chapter before it in the same part.
+    """
     root, found, chapter = book_root(), [], None
     for line in (root / "_toc.yml").read_text(encoding="utf-8").splitlines():
-        match = re.match(r"(root: | +- file: )(\S+)", line)
-        if match:
+        match = re.match(r"(root: | +- file: | +- caption: )(\S+)", line)
+        if match and "caption" in match[1]:
+            chapter = None
+        elif match:
             own = re.match(r"chapters/(\d+)_", match[2])
-            below = match[1].startswith(" " * 10)
-            chapter = int(own[1]) if own else chapter if below else None
+            chapter = int(own[1]) if own else chapter
             file = root / f"{match[2]}.ipynb"
             if file.is_file():
                 found.append((chapter, file))

@@ -94,6 +94,8 @@ def test_numbers_count_a_chapter_with_the_pages_below_it():
     outside = [figure.number for figure in FIGURES if "." not in figure.number]
     assert outside == [f"{k}" for k in range(1, len(outside) + 1)]
     assert FIGURES[0].page.stem == "intro" and FIGURES[0].number == "1"
+    inside = [[*map(int, figure.number.split("."))] for figure in FIGURES if "." in figure.number]
+    assert inside == sorted(inside)         # a primer, too, counts with the chapter before it
     for names in ({figure.name for figure in FIGURES}, {figure.number for figure in FIGURES}):
         assert len(names) == len(FIGURES)
 
