@@ -1,4 +1,4 @@
-"""Test rows of all methods on all shipped data sets, from the records of ``does_it_pay``."""
+"""Test rows of all methods on all shipped data sets: the records ``does_it_pay`` and ``leaves``."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ BY_LEAVES = {"exact": "exact", "cart": "CART", "pruned-cart": "pruned CART"}
 RULES = ("balance-scale", "tic-tac-toe", "car_evaluation", "monk1_full", "monk2_full", "monk3",
          "chess", "murtree/corral-un_converted", "murtree/mux6-un_converted")
 TEST_SHARE = 0.2     # five folds
-#: The rule: a gain of the exact tree over CART of so many points on training rows, both of depth
-#: four, foretells a gain on test rows.  Chosen by :func:`choose_limit` on one half of the sets.
-LIMIT = 4
+#: The rule: a gain of the exact tree over CART of so many points on training rows, both with so
+#: many leaves, foretells a gain on test rows.  Chosen by :func:`choose_limit` on half of the sets.
+LIMIT, LEAVES = 3, 8
 MEASURED = ["train_accuracy", "test_accuracy", "balanced_accuracy", "leaves", "depth",
             "cpu_seconds", "wall_seconds"]
 
@@ -50,14 +50,16 @@ def fold_table(records=None):
 def leaf_table(records=None):
     """Return one row per data set, method, allowed number of leaves and fold of ``leaves``.
 
-    Columns ``dataset``, ``method`` (a name of :data:`BY_LEAVES`), ``size``, ``fold``,
-    ``test_accuracy``, ``train_accuracy``, ``leaves`` and ``proved``, whether the tree is proved
-    optimal on its training rows.  Only data sets with all methods count.
+    Columns ``dataset``, ``rows`` (used of it), ``classes``, ``method`` (a name of
+    :data:`BY_LEAVES`), ``size``, ``fold``, ``test_accuracy``, ``train_accuracy``, ``leaves`` and
+    ``proved``, whether the tree is proved optimal on its training rows.  Only data sets with all
+    methods count.
     """
     records = load_records("leaves") if records is None else records
     records = records[records["status"] != "failed"]
-    rows = [{"dataset": run["dataset"], "method": BY_LEAVES[run["method"]], "size": int(size),
-             "fold": fold, **dict(zip(found, values, strict=True))}
+    rows = [{"dataset": run["dataset"], "rows": run["rows"], "classes": run["classes"],
+             "method": BY_LEAVES[run["method"]], "size": int(size), "fold": fold,
+             **dict(zip(found, values, strict=True))}
             for run in records.to_dict("records") for size, found in run["measures"].items()
             for fold, values in enumerate(zip(*found.values(), strict=True))]
     table = pd.DataFrame(rows)
@@ -105,7 +107,9 @@ def differences(table, method, reference, column="test_accuracy"):
 
 
 def kinds(apart):
-    """Return kinds of data sets that do not overlap: name -> which rows of :func:`differences`."""
+    """Return kinds of data sets that do not overlap: name -> which rows of :func:`differences`, or
+    of :func:`gains`.
+    """
     rule, many, rows = apart["rule"], apart["classes"] >= 5, apart["rows"]
     rest = ~rule & ~many
     return {"labels by a rule": rule, "five classes or more": ~rule & many,
@@ -126,21 +130,23 @@ def chooses(name):
     return sha256(name.encode()).digest()[-1] % 2 == 0
 
 
-def gains(everything):
-    """Return the gain of the exact tree over CART on each data set, in points.
+def gains(trees, size=LEAVES):
+    """Return what the exact tree gains over CART of so many leaves on each data set, in points.
 
-    ``training`` at depth four on training rows, ``test`` after tuning on test rows, and ``half``,
-    "chosen on" or "tested on".
+    ``training`` and ``test`` say on which rows, ``pruned`` is the gain on test rows over pruned
+    CART, ``half`` is "chosen on" or "tested on"; ``rule``, ``rows`` and ``classes`` as in
+    :func:`differences`.  ``trees`` is of :func:`leaf_table`.
     """
-    deepest = everything[everything["max_depth"] == everything["max_depth"].max()]
-    pair = deepest[deepest["method"].isin(["exact", "CART"])]
-    apart = differences(chosen(everything), "tuned exact", "tuned CART")
-    found = pd.DataFrame({
-        "training": differences(pair, "exact", "CART", "train_accuracy")["difference"],
-        "test": apart["difference"], "rule": apart["rule"], "rows": apart["rows"],
-        "classes": apart["classes"]}).dropna()
+    trees = trees[trees["size"] == size]
+    means = 100 * trees.groupby(["dataset", "method"])[
+        ["train_accuracy", "test_accuracy"]].mean().unstack()
+    training, test = means["train_accuracy"], means["test_accuracy"]
+    found = pd.DataFrame({"training": training["exact"] - training["CART"],
+                          "test": test["exact"] - test["CART"],
+                          "pruned": test["exact"] - test["pruned CART"]})
+    found["rule"] = found.index.isin(RULES)
     found["half"] = ["chosen on" if chooses(name) else "tested on" for name in found.index]
-    return found
+    return found.join(trees.groupby("dataset")[["rows", "classes"]].first())
 
 
 def choose_limit(table):

@@ -71,5 +71,5 @@ def test_the_rule_has_the_limit_that_was_tested():
     found = re.findall(r"(\d+) points (?:or more|ahead)", " ".join(case for case, _, _ in RULE))
     assert found
     assert {int(points) for points in found} == {does_it_pay.LIMIT}
-    sign = does_it_pay.gains(does_it_pay.fold_table())
+    sign = does_it_pay.gains(does_it_pay.leaf_table())
     assert does_it_pay.choose_limit(sign[sign["half"] == "chosen on"]) == does_it_pay.LIMIT

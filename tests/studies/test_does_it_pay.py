@@ -141,11 +141,31 @@ def test_trees_of_one_size_are_grown_on_the_same_sets_and_the_proved_ones_fit_be
 def test_a_set_without_all_methods_is_left_out():
     found = {"train_accuracy": [0.9, 0.8], "test_accuracy": [0.7, 0.6], "leaves": [2, 1],
              "proved": [False, False]}
-    runs = pd.DataFrame([{"dataset": dataset, "method": method, "status": status,
-                          "measures": {"2": found, "16": found}}
+    runs = pd.DataFrame([{"dataset": dataset, "method": method, "status": status, "rows": 100,
+                          "classes": 2, "measures": {"2": found, "16": found}}
                          for dataset, status in (("a", "executed"), ("b", "failed"))
                          for method in does_it_pay.BY_LEAVES])
     runs.loc[len(runs)] = {**runs.loc[0].to_dict(), "dataset": "c"}      # of one method
     table = does_it_pay.leaf_table(runs)
     assert set(table["dataset"]) == {"a"} and len(table) == 3 * 2 * 2
     assert table["test_accuracy"].tolist() == [0.7, 0.6] * 6
+
+
+def test_gains_are_differences_of_means_at_one_number_of_leaves():
+    def run(dataset, method, train, test):
+        found = {"train_accuracy": [train, train], "test_accuracy": [test, test - 0.1],
+                 "leaves": [8, 8], "proved": [True, False]}
+        other = {**found, "test_accuracy": [0.0, 0.0]}
+        return {"dataset": dataset, "method": method, "status": "executed", "rows": 50,
+                "classes": 6, "measures": {"8": found, "16": other}}
+    runs = [run("monk1_full", "exact", 0.9, 0.8), run("monk1_full", "cart", 0.8, 0.5),
+            run("monk1_full", "pruned-cart", 0.7, 0.9), run("wine", "exact", 1.0, 0.6),
+            run("wine", "cart", 1.0, 0.6), run("wine", "pruned-cart", 1.0, 0.6)]
+    found = does_it_pay.gains(does_it_pay.leaf_table(pd.DataFrame(runs)))
+    assert found.loc["monk1_full", ["training", "test", "pruned"]].tolist() == pytest.approx(
+        [10, 30, -10])
+    assert found.loc["wine", ["training", "test", "pruned"]].tolist() == pytest.approx([0, 0, 0])
+    assert found["rule"].tolist() == [True, False] and found["classes"].tolist() == [6, 6]
+    assert does_it_pay.kinds(found)["five classes or more"].tolist() == [False, True]
+    both = does_it_pay.gains(does_it_pay.leaf_table(pd.DataFrame(runs)), 16)
+    assert both["test"].tolist() == [0, 0]

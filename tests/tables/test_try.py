@@ -398,10 +398,10 @@ def test_all_rows_are_used_where_a_fold_costs_little_more_with_them(monkeypatch)
 
 
 def test_the_book_s_rule_is_applied_to_the_number_that_is_shown(monkeypatch):
-    """4.0 points are four points or more, also where they are 3.96."""
+    """3.0 points are three points or more, also where they are 2.96."""
     table = read_table(plain(), "label")
     question = trying.ask(table, seconds=1e6)
-    for gain in (3.94, 3.96, 4.04, -1.0):
+    for gain in (2.94, 2.96, 3.04, -1.0):
         scores = iter([0.9, 0.9 - gain / 100])
 
         class Fitted:
@@ -424,7 +424,7 @@ def test_the_book_s_rule_is_applied_to_the_number_that_is_shown(monkeypatch):
 
 
 def test_verdict_uses_the_half_on_which_the_rule_was_tested():
-    sets = does_it_pay.gains(does_it_pay.fold_table())
+    sets = does_it_pay.gains(does_it_pay.leaf_table())
     first = sets[sets["half"] == "chosen on"]
     assert does_it_pay.choose_limit(first) == does_it_pay.LIMIT
     assert 0.4 < len(first) / len(sets) < 0.6
