@@ -326,7 +326,9 @@ def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
                    "feature.", groups)
     frame = frame.reset_index(drop=True)
     features, origins = _features(frame, report, pd, commas)
-    _judge(features, y, task, target, report)
+    if together is None:
+        together = _copies(features, y)
+    _judge(features, y, task, target, report, together is not None and groups is None)
     return Table(features, y, report, task, target, rows, together, origins)
 
 
@@ -1296,7 +1298,16 @@ def _merged(name, values, report):
     return values
 
 
-def _judge(X, y, task, target, report):
+def _copies(X, y):
+    """Return groups of equal rows, where numbers of many values show that they are copies."""
+    again = X.assign(**{"the target": y})
+    numbers = X.select_dtypes("number")
+    if not again.duplicated().any() or not (numbers.nunique() >= max(10, len(y) / 10)).any():
+        return None
+    return again.groupby(list(again.columns), dropna=False, sort=False).ngroup().to_numpy(str)
+
+
+def _judge(X, y, task, target, report, copies=False):
     """Say whether a tree can be learned, and what to know before one is."""
     n, classes = len(y), Counter(y.tolist())
     if n == 0:
@@ -1320,7 +1331,9 @@ def _judge(X, y, task, target, report):
     again = int(X.assign(**{"the target": y}).duplicated().sum())
     if again:
         report.say(f"{_count(again, 'row')} of {n:,} {'is' if again == 1 else 'are'} the same as "
-                   "an earlier one in every column.")
+                   "an earlier one in every column"
+                   + "; they count as copies, and are never both learned from and tested on"
+                   * copies + ".")
     for name in X.columns:
         found = _gives_away(X[name], y, task)
         if found:

@@ -6,6 +6,8 @@ Each function makes one part of the page.  Nothing depends on the clock unless a
 from __future__ import annotations
 
 import hashlib
+import subprocess
+import sys
 import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -37,7 +39,7 @@ from sklearn.model_selection import (
     train_test_split,
 )
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
 from threadpoolctl import threadpool_limits
@@ -571,7 +573,6 @@ def certified(found: Found) -> Lines:
     Lines
         The claim in the checker's own words, or why there is none.
     """
-    from odtbook.check_certificate import check
     model, table, question = found.model, found.question.table, found.question
     report, weight, questions = model.report_, question.row_weights(), asked(found)
     space = (f"tree of depth at most {model.max_depth}"
@@ -595,7 +596,7 @@ def certified(found: Found) -> Lines:
         with TemporaryDirectory() as folder:
             path = Path(folder) / "proof.npz"
             model.certificate(table.X, table.y, weight).save(path)
-            claim = check(path, np.asarray(columns), table.y, weight)
+            claim = _checked(path, np.asarray(columns), table.y, weight, model.time_limit)
         lines.append("The proof was written down, and a program of a page that knows nothing of "
                      f"the search has checked it: {claim}.")
     except ValueError as error:
@@ -605,6 +606,25 @@ def certified(found: Found) -> Lines:
         lines.append(f"No question was made of {', '.join(map(repr, lost))}.")
     return Lines([*lines, *found.lines, "The proof is about the training rows and these questions. "
                   "What the tree is worth on new rows is the next section."])
+
+
+def _checked(path, X, y, weight, seconds):
+    """Return the claim of a certificate, checked in a process of its own, which can be ended.
+
+    A proof of few bytes may refer to many subproblems, so that no size says how long it takes.
+    """
+    rows = path.with_name("rows.npz")
+    np.savez(rows, X=X, y=y, **({} if weight is None else {"sample_weight": weight}))
+    program = ("import sys, numpy; from odtbook.check_certificate import check; "
+               "print(check(sys.argv[1], **numpy.load(sys.argv[2])))")
+    try:
+        done = subprocess.run([sys.executable, "-c", program, path, rows], encoding="utf-8",
+                              capture_output=True, timeout=5 + seconds)
+    except subprocess.TimeoutExpired:
+        raise ValueError("one was written, and checking it takes longer than this page.") from None
+    if done.returncode:
+        raise ValueError(done.stderr.strip().rpartition("\n")[2])
+    return done.stdout.strip()
 
 
 # New rows ----------------------------------------------------------------------------------------
@@ -657,7 +677,7 @@ class Judged:
         mean, (below, above) = values.mean(), self._chance(method, metric, minus)
         low_t, high_t = corrected_interval(values, 1 / FOLDS)
         found = np.array([mean, min(low_t, mean - below), max(high_t, mean + above)])
-        high = np.inf if metric == "cost" or metric == "R²" and minus else 100
+        high = np.inf if minus and metric in ("cost", "R²") else 0 if metric == "cost" else 100
         found = np.clip(scale * found, low, high)
         return found.round(digits) + 0.0        # of -0.0
 
@@ -852,7 +872,7 @@ def _fold(question, train, test, seconds, until, splits):
     """
     table, answers, tree, ended, seconds_to_choose = question.table, {}, None, 0, 0.0
     both, encoder = np.concatenate([train, test]), table.encoder().fit(table.X.iloc[train])
-    some = encoder.transform(table.X.iloc[both]).to_numpy()
+    some = _within_float32(encoder.transform(table.X.iloc[both]).to_numpy())
     encoded = np.empty((len(table.y), some.shape[1]))
     encoded[both] = some
     for name in protocol(question, seconds):
@@ -874,6 +894,12 @@ def _fold(question, train, test, seconds, until, splits):
             chance /= chance.sum(axis=0)
         answers[name] = model.predict(X[test]), chance if chance is None else chance[1]
     return test, answers, tree, ended, seconds_to_choose
+
+
+def _within_float32(numbers):
+    """Return numbers as scikit-learn's trees take them."""
+    most = np.finfo(np.float32).max
+    return np.clip(numbers, -most, most)
 
 
 def worth(judged: Judged) -> pd.DataFrame:
@@ -932,7 +958,7 @@ def _rule(question):
     size = does_it_pay.LEAVES
     exact = MurTreeClassifier(size - 1, max_leaf_nodes=size, time_limit=max(
         0.5, min(0.1 * clock.time_limit, 0.5 * clock.remaining)))
-    cart = make_pipeline(table.encoder(),
+    cart = make_pipeline(table.encoder(), FunctionTransformer(_within_float32),
                          DecisionTreeClassifier(max_leaf_nodes=size, random_state=0))
     with _alone():
         gain = round(100 * (exact.fit(table.X, table.y).score(table.X, table.y)

@@ -332,7 +332,9 @@ def test_folds_that_agree_prove_little_where_rows_are_few():
             judged = trying.Judged(question, [], scores, np.arange(n), found, {}, [],
                                    np.unique(table.y))
             mean, low, high = judged.interval(trying.TREE, metric)
-            if metric != "cost":
+            if metric == "cost":
+                assert high == 0 and "(0.000 to" in judged.text(trying.TREE, metric)
+            else:
                 assert (mean, high) == (100, 100) and (low < bound) == (n == 12)
                 assert (judged.interval(trying.TREE, "AUC")[1] < bound) == (n == 12)
             mean, low, high = judged.interval(trying.TREE, metric, "forest")
@@ -380,6 +382,34 @@ def test_boosting_learns_from_few_rows_and_rare_values():
     train, test = trying.folds_of(table.y, 5, table.task, 0)[0]
     _, answers, *_ = trying._fold(question, train, test, 1.0, np.inf, 1)
     assert question.score(table.y[test], answers["boosting"][0]) > 0.9
+
+
+def test_copies_of_a_row_are_not_learned_from_and_tested_on():
+    """A forest would know them by heart; equal rows of few values are no copies."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=150), "y": rng.choice(["p", "q"], 150)})
+    table = read_table(pd.concat([frame] * 3), "y")
+    assert "count as copies" in str(table.report)
+    for train, test in trying.folds_of(table.y, 5, table.task, 0, table.groups):
+        assert not set(table.X["a"][train]) & set(table.X["a"][test])
+    table = read_table(pd.concat([frame.assign(a=frame["a"] > 0)] * 3), "y")
+    assert table.groups is None and "copies" not in str(table.report)
+
+
+def test_a_proof_that_takes_long_to_check_does_not_hold_the_page_up(monkeypatch):
+    """The checker is ended; numbers beyond float32 do not end the page either."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=100) * 1e300, "b": rng.normal(size=100)})
+    table = read_table(frame.assign(y=np.where(frame["b"] > 0, "p", "q")), "y")
+    question = trying.ask(table, max_depth=1, seconds=5)
+    found = trying.fit_tree(question)
+    assert "has checked it: no tree" in str(trying.certified(found))
+    found.model.time_limit = -4.999
+    question.clock.start += 60
+    assert "checking it takes longer than this page" in str(trying.certified(found))
+    train, test = trying.folds_of(table.y, 5, table.task, 0)[0]
+    assert len(trying._fold(question, train, test, 1.0, np.inf, 1)[1]) == 7
+    assert "points" in trying._rule(question)
 
 
 def test_all_rows_are_used_where_a_fold_costs_little_more_with_them(monkeypatch):
