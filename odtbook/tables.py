@@ -13,6 +13,7 @@ import io
 import lzma
 import re
 import sys
+import time
 import unicodedata
 import zipfile
 import zlib
@@ -175,6 +176,7 @@ class Table:
     rows: np.ndarray
     groups: np.ndarray | None = None
     origins: dict[str, Any] = field(default_factory=dict, repr=False)
+    seconds: float = field(default=0.0, repr=False)     # that reading took
 
     @property
     def feature_names(self) -> list[str]:
@@ -278,7 +280,7 @@ def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
     ValueError
         If the file is no table, or has no such column.
     """
-    pd = needs("pandas", "tables", "A table of your own")
+    pd, begun = needs("pandas", "tables", "A table of your own"), time.perf_counter()
     report = Report()
     if isinstance(path_or_frame, str | Path):
         frame = _read_file(Path(path_or_frame), target, report, pd)
@@ -329,7 +331,8 @@ def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
     if together is None:
         together = _copies(features, y)
     _judge(features, y, task, target, report, together is not None and groups is None)
-    return Table(features, y, report, task, target, rows, together, origins)
+    return Table(features, y, report, task, target, rows, together, origins,
+                 time.perf_counter() - begun)
 
 
 def _named(name, frame):
@@ -797,16 +800,18 @@ def _has_decimal_commas(frame):
 
 
 def _plain_numbers(column):
-    """Return a column of text as numbers if all its cells are plain ones, else None; quickly."""
-    texts = column.to_numpy(dtype=object)
+    """Return a column of plain numbers and empty cells as numbers, else None; quickly."""
+    cells = column.to_numpy(dtype=object)
+    known = np.array([not isinstance(cell, str) or cell != "" for cell in cells], bool)
+    texts, all_numbers = cells[known], np.full(len(cells), np.nan)
     try:
         if any(text[0] == "0" and text[1:2].isdigit() or "_" in text or "e" in text.lower()
                for text in texts):
             return None
-        numbers = texts.astype(np.str_).astype(np.float64)
+        numbers = all_numbers[known] = texts.astype(np.str_).astype(np.float64)
     except (TypeError, ValueError, LookupError, AttributeError):
         return None
-    return numbers if np.isfinite(numbers).all() else None
+    return all_numbers if len(numbers) and np.isfinite(numbers).all() else None
 
 
 def _parsed(texts, commas_everywhere):
@@ -1039,7 +1044,8 @@ def _why_words(column, texts, different, is_number, reason):
     if len(units - {""}) > 1 and len(units) <= 5:
         says.append(f"holds numbers with different signs or words ({_listed(sorted(units))}), so "
                     "they are read as words; if these are units, write all in one.")
-    elif sum(bool(PAIR.fullmatch(_short(text))) for text in texts) > 0.9 * len(texts):
+    elif sum(n for text, n in Counter(texts).items() if PAIR.fullmatch(_short(text))) > \
+            0.9 * len(texts):
         says.append(f"holds two numbers in a cell, such as {texts[0]!r}, so they are read as "
                     "words; if they are quantities, give each a column of its own.")
     elif reason is None and np.mean(is_number) > 0.2:
@@ -1053,7 +1059,7 @@ def _no_quantity(name, different, texts, numbers, spellings):
     """Return why cells that look like numbers are words, or None."""
     if VERSION.search(str(name)) and not np.isnan(numbers).all():
         return "is of versions by its name, so they are read as words."
-    zeros = sum(bool(LEADING_ZERO.fullmatch(text)) for text in texts)
+    zeros = sum(n for text, n in Counter(texts).items() if LEADING_ZERO.fullmatch(text))
     alike = zeros >= len(texts) / 10 or len(set(map(len, different))) == 1
     if zeros and alike and np.isfinite(numbers).mean() > 0.9:
         return "holds digits that begin with 0, so they are read as words."

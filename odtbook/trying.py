@@ -181,6 +181,7 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
         f"Trees have a depth of at most {DEPTH}, chosen by cross-validation"
     same = ([max_depth] if max_depth else list(range(1, DEPTH + 1)), max_leaf_nodes, seed,
             Clock(0.85 * seconds))
+    same[-1].start -= min(table.seconds, 0.2 * seconds)
     size += f" and at most {max_leaf_nodes} leaves." * bool(max_leaf_nodes) or "."
     if table.task == "regression":
         if cost or class_weight or metric:
