@@ -25,11 +25,13 @@ def test_scikit_learns_checks(name, limit):
     failed = {result["check_name"]: result["exception"] for result in results
               if result["status"] == "failed"}
     expected = set(EXPECTED_FAILURES.get(name, {}))
-    # A program stopped by the clock may give another tree; that weights count as repeated rows
-    # and that a fit repeats itself is held where it ends (tests/formulations, by brute force).
+    # These compare two fits, and a program stopped by the clock may give another tree; that weights
+    # count as repeated rows and that a fit repeats itself is held where it ends
+    # (tests/formulations, by brute force).
     if name in formulations.__all__:
-        expected |= set(failed) & {"check_fit_idempotent",
-                                   "check_sample_weight_equivalence_on_dense_data"}
+        expected |= set(failed) & {"check_fit_idempotent", "check_supervised_y_2d",
+                                   "check_sample_weight_equivalence_on_dense_data",
+                                   "check_sample_weight_equivalence_on_sparse_data"}
     assert not set(failed) - expected, failed
     assert limit or set(failed) == expected     # what has become right leaves the list
     assert sum(result["status"] == "passed" for result in results) > 40
