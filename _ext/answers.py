@@ -12,8 +12,8 @@ from odtbook.exercises import exercises, on_the_page
 
 CHECK = re.compile(r'(?:from odtbook import check\n\n)?(?:#[^\n]*\n)?check\("([a-z0-9-]+)",[^\n]*')
 
-FORMAT = ("<small>Three decimals are enough. 1,234, 0,311, 70 % and 3/4 are read as you write them; "
-          "several numbers have a space or a semicolon between them.</small>")
+FORMAT = ("<small>Three decimals are enough. 1,234 and 0,311, 70 % and 3/4 are read as you write "
+          "them; put a space or a semicolon between numbers.</small>")
 
 
 def form(label):

@@ -13,7 +13,6 @@ import importlib.util
 import json
 import re
 import shutil
-from copy import copy
 from pathlib import Path
 
 from bs4 import BeautifulSoup, Comment, NavigableString, Tag
@@ -112,7 +111,7 @@ def _drop_behind(node, paragraph):
 
 def slide(parts: list[Tag], page: str) -> dict[str, str]:
     """Return heading, content and notes of a slide as HTML."""
-    shown = BeautifulSoup("".join(str(copy(part)) for part in parts), "html.parser")
+    shown = BeautifulSoup("".join(map(str, parts)), "html.parser")
     for part in shown.select(LEFT_OUT):
         part.decompose()
     for wrapper in shown.select("div.cell, .cell_input, .cell_output"):

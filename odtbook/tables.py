@@ -328,9 +328,13 @@ def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
                    "feature.", groups)
     frame = frame.reset_index(drop=True)
     features, origins = _features(frame, report, pd, commas)
-    if together is None:
-        together = _copies(features, y)
-    _judge(features, y, task, target, report, together is not None and groups is None)
+    whole = features.assign(**{"the target": y})
+    again = int(whole.duplicated().sum())
+    copies = bool(together is None and again and _tells_rows_apart(features))
+    if copies:
+        together = whole.groupby(list(whole.columns), dropna=False, sort=False).ngroup().to_numpy(
+            str)
+    _judge(features, y, task, target, report, again, copies)
     return Table(features, y, report, task, target, rows, together, origins,
                  time.perf_counter() - begun)
 
@@ -1304,17 +1308,16 @@ def _merged(name, values, report):
     return values
 
 
-def _copies(X, y):
-    """Return groups of equal rows, where numbers of many values show that they are copies."""
-    again = X.assign(**{"the target": y})
-    numbers = X.select_dtypes("number")
-    if not again.duplicated().any() or not (numbers.nunique() >= max(10, len(y) / 10)).any():
-        return None
-    return again.groupby(list(again.columns), dropna=False, sort=False).ngroup().to_numpy(str)
+def _tells_rows_apart(X):
+    """Tell whether a number has so many values that equal rows are copies of one."""
+    return (X.select_dtypes("number").nunique() >= max(10, len(X) / 10)).any()
 
 
-def _judge(X, y, task, target, report, copies=False):
-    """Say whether a tree can be learned, and what to know before one is."""
+def _judge(X, y, task, target, report, again, copies):
+    """Say whether a tree can be learned, and what to know before one is.
+
+    ``again`` rows equal an earlier one, and ``copies`` says whether such rows are one group.
+    """
     n, classes = len(y), Counter(y.tolist())
     if n == 0:
         report.unusable = "The table has no rows with a label."
@@ -1334,7 +1337,6 @@ def _judge(X, y, task, target, report, copies=False):
             report.say(f"has fewer than five rows of {_count(len(rare), 'class', 'classes')} "
                        f"({_listed(rare)}); little can be learned about "
                        f"{'it' if len(rare) == 1 else 'them'}.", target)
-    again = int(X.assign(**{"the target": y}).duplicated().sum())
     if again:
         report.say(f"{_count(again, 'row')} of {n:,} {'is' if again == 1 else 'are'} the same as "
                    "an earlier one in every column"

@@ -54,7 +54,6 @@ from odtlib.text import threshold_text
 from odtlib.tree import DecisionTree
 
 FOLDS, REPEATS = 5, 10                  # fewer than five folds are no verdict
-WIDE = 3.0                              # points that would matter, as in the book's rule
 Z = 1.96                                # standard deviations of a 95 % interval
 PILOT, TUNED = 500, 1000                # rows of the first fold; rows on which sizes are chosen
 LARGEST_PROOF = 5e7                     # rows times questions squared
@@ -616,7 +615,8 @@ def _checked(path, X, y, weight, seconds):
     """
     rows = path.with_name("rows.npz")
     np.savez(rows, X=X, y=y, **({} if weight is None else {"sample_weight": weight}))
-    program = ("import sys, numpy; from odtbook.check_certificate import check; "
+    program = ("import os, sys, numpy; from odtbook.lifetime import end_with; "
+               "end_with(os.getppid()); from odtbook.check_certificate import check; "
                "print(check(sys.argv[1], **numpy.load(sys.argv[2])))")
     try:
         done = subprocess.run([sys.executable, "-c", program, path, rows], encoding="utf-8",
@@ -921,6 +921,7 @@ def pays(judged: Judged) -> Lines:
     -------
     Lines
     """
+    from odtbook.studies import does_it_pay
     question, metric = judged.question, judged.question.metric
     rule = [_rule(question)] if metric == "accuracy" and len(question.depths) > 1 and \
         not question.leaves and not question.weights else []
@@ -929,7 +930,9 @@ def pays(judged: Judged) -> Lines:
     unit = " saved per row" if metric == "cost" else f" of {metric}"
 
     def against(name, other):
-        """Return how far two methods are apart, and whether the first is better (1), worse (-1)."""
+        """Return how far two methods are apart, in words; whether the first is better (1) or worse
+        (-1); and the most by which it may be ahead.
+        """
         _, low, high = judged.interval(name, metric, other)
         return judged.text(name, metric, other) + unit, int(low > 0) - int(high < 0), high
 
@@ -947,7 +950,7 @@ def pays(judged: Judged) -> Lines:
         f"None of {', '.join(rest)} is clearly better than the optimal tree; the best of them, "
         f"{best}, differs from it by {text}."
         + f" A gain of {high:.1f} points is not excluded." * (
-            bool(metric != "cost" and sign == 0 and high >= WIDE)))])
+            bool(metric != "cost" and sign == 0 and high >= does_it_pay.LIMIT)))])
 
 
 def _rule(question):

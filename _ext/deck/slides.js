@@ -1,6 +1,6 @@
 // Opens a deck: formulas are typeset, what does not fit goes on to another slide, reveal.js starts.
 (async () => {
-  const WIDTH = 1120, HEIGHT = 690, deck = document.querySelector(".slides");
+  const WIDTH = 1120, HEIGHT = 700, SPARE = 10, deck = document.querySelector(".slides");
 
   // Write a part smaller while it leaves its slide.
   function shrink(part, leaves) {
@@ -13,11 +13,11 @@
     const later = [];
     const wide = (part) => part.scrollWidth > part.clientWidth;
     for (const part of parts) shrink(part, () => wide(part));
-    while (slide.scrollHeight > HEIGHT && parts.length > 1) {
+    while (slide.scrollHeight > HEIGHT - SPARE && parts.length > 1) {
       later.unshift(parts.pop());
       later[0].remove();
     }
-    if (parts.length === 1) shrink(parts[0], () => wide(parts[0]) || slide.scrollHeight > HEIGHT);
+    if (parts.length === 1) shrink(parts[0], () => wide(parts[0]) || slide.scrollHeight > HEIGHT - SPARE);
     if (!later.length) return;
     const next = document.createElement("section");
     for (const part of [slide.querySelector("h1, h2"), slide.querySelector("aside")]) {
@@ -38,7 +38,7 @@
   [...deck.children].forEach(divide);
   deck.classList.remove("measured");
   deck.style.removeProperty("width");
-  await Reveal.initialize({ width: WIDTH, height: HEIGHT + 10, margin: 0.08, center: false, hash: true,
+  await Reveal.initialize({ width: WIDTH, height: HEIGHT, margin: 0.08, center: false, hash: true,
     slideNumber: "c/t", transition: "none", scrollActivationWidth: null, plugins: [RevealNotes],
     keyboardCondition: () => !document.activeElement.closest(".odt-live-picture, .output") });
   document.documentElement.dataset.deck = "ready";
