@@ -11,6 +11,8 @@ import csv
 import gzip
 import io
 import lzma
+import os
+import pickle
 import re
 import sys
 import time
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["Report", "Table", "is_file", "read_table"]
 
 OTHER = "(other)"
+HANDED = "ODTLIB_TABLE"     # names the file of a table that was read already
 #: Signs that steer a terminal, and those that turn the direction of a line.
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 #: Cells that stand for no value, beside the empty cell.
@@ -91,6 +94,7 @@ DURATION = re.compile(r"(^|[^a-z])(time|weeks?|days|duration|futime|survtime|lif
 TRUTH = "holds true and false, read as 1 and 0."
 RULE = re.compile(r"[-=:+]{2,}")
 LEADING_ZERO = re.compile(r"0\d+")
+NOT_PLAIN = re.compile(r"^0\d|[_e]", re.I | re.M)      # in one of many lines
 NESTED = (list, dict, set, tuple, np.ndarray)
 MOST_EXACT = 2.0**53        # beyond it float64 does not tell whole numbers apart
 
@@ -350,6 +354,8 @@ def _named(name, frame):
 def table_of(dataset: str, target: str | None = None, **options: Any) -> Table:
     """Read the table of a file, or a data set of the book by its name.
 
+    A table that :func:`handed` left for this very question is not read again.
+
     Parameters
     ----------
     dataset : str
@@ -363,12 +369,39 @@ def table_of(dataset: str, target: str | None = None, **options: Any) -> Table:
     -------
     Table
     """
+    if HANDED in os.environ:
+        asked, begun, table = pickle.loads(Path(os.environ[HANDED]).read_bytes())
+        if asked == (dataset, target, options):
+            table.seconds = time.time() - begun
+            return table
     if not Path(dataset).suffix and not Path(dataset).exists():
         from odtbook.datasets import available, load
         if dataset in available():
             data = load(dataset, as_frame=True)
             return read_table(data.X.assign(label=data.y), target or "label", **options)
     return read_table(dataset, target, **options)
+
+
+@contextmanager
+def handed(table: Table, dataset: str, begun: float, **options: Any) -> Iterator[None]:
+    """Leave a table to the processes that are started meanwhile, which need not read it again.
+
+    Parameters
+    ----------
+    table : Table
+    dataset : str
+        Its source, as :func:`table_of` is given it, and the ``options`` likewise.
+    begun : float
+        ``time.time()`` from which on its seconds count.
+    """
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "table.pickle"
+        path.write_bytes(pickle.dumps(((dataset, table.target, options), begun, table)))
+        os.environ[HANDED] = str(path)
+        try:
+            yield
+        finally:
+            del os.environ[HANDED]
 
 
 @contextmanager
@@ -806,14 +839,13 @@ def _has_decimal_commas(frame):
 def _plain_numbers(column):
     """Return a column of plain numbers and empty cells as numbers, else None; quickly."""
     cells = column.to_numpy(dtype=object)
-    known = np.array([not isinstance(cell, str) or cell != "" for cell in cells], bool)
-    texts, all_numbers = cells[known], np.full(len(cells), np.nan)
+    all_numbers = np.full(len(cells), np.nan)
     try:
-        if any(text[0] == "0" and text[1:2].isdigit() or "_" in text or "e" in text.lower()
-               for text in texts):
+        known = (cells != "").astype(bool)
+        if NOT_PLAIN.search("\n".join(cells[known])):
             return None
-        numbers = all_numbers[known] = texts.astype(np.str_).astype(np.float64)
-    except (TypeError, ValueError, LookupError, AttributeError):
+        numbers = all_numbers[known] = np.fromiter(map(float, cells[known]), np.float64)
+    except (TypeError, ValueError):
         return None
     return all_numbers if len(numbers) and np.isfinite(numbers).all() else None
 
@@ -928,8 +960,13 @@ def _dates(texts, pd):
     return found, " and ".join(orders) or "with months by name"
 
 
+def _missing(values):
+    from pandas import isna
+    return isna(values)
+
+
 def _gaps_line(values, marks):
-    gaps = sum(value is None or value != value for value in values)
+    gaps = np.count_nonzero(_missing(values))
     if not gaps:
         return ""
     known = [mark for mark in marks if mark]
@@ -1012,11 +1049,12 @@ def _understand(column, pd, commas=False):
             says.append(f"holds {_count(zeros, 'number')} written with a 0 in front, which is left "
                         "out.")
         return _as_number(numbers, says, marks)
-    timed = _times([_short(text) for text in texts]) if reason is None else None
+    timed = _times([_short(text) for text in different]) if reason is None else None
     if timed is not None:
+        lookup = dict(zip(different, timed[0]))
         numbers = np.full(len(cells), np.nan)
-        numbers[present], says = timed
-        return _as_number(numbers, [says], marks)
+        numbers[present] = [lookup[text] for text in texts]
+        return _as_number(numbers, [timed[1]], marks)
     found = _dates(different, pd) if reason is None else None
     if found is not None:
         lookup = dict(zip(different, found[0]))
@@ -1042,7 +1080,7 @@ def _understand(column, pd, commas=False):
 def _why_words(column, texts, different, is_number, reason):
     """Return sentences on cells that are read as words and might have been meant as numbers."""
     says = [] if reason is None else [reason]
-    if column.dtype.kind == "O" and any(isinstance(value, NESTED) for value in column):
+    if column.dtype.kind == "O" and not {*map(type, column)}.isdisjoint(NESTED):
         says.append("holds lists or records, read as words; give each part a column of its own.")
     units = _units([_short(text) for text in different])
     if len(units - {""}) > 1 and len(units) <= 5:
@@ -1185,7 +1223,7 @@ def _labels(frame, target, task, report, pd, commas):
         if " gap" not in sentence or "read as gaps" in sentence:
             report.say(sentence, target)
     values = read.values
-    known = np.array([value is not None and value == value for value in values], bool)
+    known = ~_missing(values)
     if not known.all() and len(known):
         report.say(f"{_count(int((~known).sum()), 'row')} without a value of {target!r} "
                    f"{'is' if (~known).sum() == 1 else 'are'} left out.")
@@ -1224,8 +1262,8 @@ def _features(frame, report, pd, commas):
         read = _understand(frame[name], pd, commas)
         reason = _why_dropped(name, read, n)
         if reason is None and n:
-            key = (read.kind, read.values.tobytes() if read.kind != "category" else
-                   tuple(_codes(read.values)))
+            key = (read.kind, (read.values if read.kind != "category" else
+                               pd.factorize(read.values, use_na_sentinel=False)[0]).tobytes())
             twin = seen.setdefault(key, name)
             if twin != name:
                 reason = f"says the same as {twin!r} in every row and is dropped."
@@ -1250,28 +1288,20 @@ def _features(frame, report, pd, commas):
     return pd.DataFrame(columns, index=range(n)), origins
 
 
-def _codes(values):
-    """Return numbers by first appearance: two columns with the same divide the rows alike."""
-    order = {}
-    return [order.setdefault(value, len(order)) for value in values]
-
-
 def _why_dropped(name, read, n):
     """Return why a column is no feature, or None."""
     if n == 0:
         return None
     if read.kind == "empty":
         return "holds no value in any row and is dropped."
-    known = [value is not None and value == value for value in read.values] \
-        if read.kind == "category" else ~np.isnan(read.values)
-    present = read.values[known]
+    present = read.values[~_missing(read.values)]
     gaps, distinct = n - len(present), len(set(present.tolist()))
     if distinct == 1 and not gaps:
         return f"is {present[0]!r} in every row and is dropped." if read.kind == "category" else \
             f"is {present[0]:g} in every row and is dropped."
     if read.kind == "category":
-        words = np.mean([len(value.split()) for value in present])
-        if words >= 4 and distinct > max(10, len(present) / 4):
+        if distinct > max(10, len(present) / 4) and (
+                words := np.mean([len(value.split()) for value in present])) >= 4:
             return (f"holds sentences ({words:.0f} words on average, {distinct:,} different ones) "
                     "and is dropped; turn it into numbers first, for example by "
                     "sklearn.feature_extraction.text.TfidfVectorizer.")
@@ -1367,9 +1397,10 @@ def _fixes_another(X, name):
     counts = X[name].value_counts()
     if not 10 <= len(counts) <= len(X) / 2 or counts.min() < 2:
         return False
-    numbers = [other for other in X.columns if X[other].dtype != object]
-    return any(X.groupby(name)[other].nunique().max() == 1 and
-               X[other].nunique() > len(counts) / 2 for other in numbers)
+    numbers = X.select_dtypes("number")
+    parts = numbers.groupby(X[name])
+    same = ((parts.max() - parts.min()).max() == 0) & (numbers.nunique() > len(counts) / 2)
+    return bool(same.any())
 
 
 def _sum_of(X, y):

@@ -73,11 +73,11 @@ def _weights(option, pairs):
 def _try(options):
     for package in ("pandas", "matplotlib", "papermill", "nbconvert"):
         needs(package, "tables", "odt try")
-    from odtbook.tables import printable, source_of, table_of
-    begun = time.perf_counter()
+    from odtbook.tables import handed, printable, source_of, table_of
+    begun = time.time()
 
     def say(line):
-        print(printable(f"odt try: {time.perf_counter() - begun:5.1f} s  {line}"), file=sys.stderr,
+        print(printable(f"odt try: {time.time() - begun:5.1f} s  {line}"), file=sys.stderr,
               flush=True)
 
     with source_of(options.file) as source:
@@ -96,12 +96,13 @@ def _try(options):
             "metric": options.metric, "max_depth": options.depth,
             "max_leaf_nodes": options.leaves, "seed": options.seed,
             "time": options.time, "output": str(page.with_suffix(""))}
-        table = table_of(str(source), options.target, task=options.task, drop=options.drop,
-                         groups=options.groups)
+        asked = {"task": options.task, "drop": options.drop, "groups": options.groups}
+        table = table_of(str(source), options.target, **asked)
         print(table.report)
         parameters["target"] = table.target
         _keep_others(page, source, say)
-        notebook = _executed(parameters, bool(table.report.unusable), say)
+        with handed(table, str(source), begun, **asked):
+            notebook = _executed(parameters, bool(table.report.unusable), say)
     files = _written(page, notebook, options.file, table)
     print()
     for cell in notebook.cells:

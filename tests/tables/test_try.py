@@ -1,7 +1,9 @@
 """`odt try`: the page, in a real browser, the notebook, and the files beside it."""
 
+import os
 import re
 import sqlite3
+import time
 import warnings
 
 import nbformat
@@ -14,7 +16,7 @@ from tables.ugly import plain, tables
 from odtbook import trying
 from odtbook.cli import main
 from odtbook.studies import does_it_pay
-from odtbook.tables import read_table
+from odtbook.tables import HANDED, handed, read_table
 from odtlib import DecisionTree
 
 UGLY = {table.name: table for table in tables()}
@@ -89,6 +91,28 @@ def test_the_notebook_runs_again_as_it_stands(tmp_path, capsys):
     found = trying.fit_tree(question)
     assert found.model.max_depth == 2
     assert "of depth at most 1" in page.read_text(encoding="utf-8")
+
+
+def test_the_table_is_read_once(tmp_path, capsys):
+    """The notebook takes it from the command, and reads anew where its parameters are changed."""
+    path, page = tmp_path / "t.csv", tmp_path / "p.html"
+    plain(60).to_csv(path, index=False)
+    assert main(["try", str(path), "--time", "4", "--output", str(page)]) == 0
+    notebook = nbformat.read(page.with_suffix(".ipynb"), as_version=4)
+    (read,) = [cell for cell in notebook.cells if cell.get("id") == "read"]
+    assert "since it is the last column" in read.outputs[0].data["text/plain"]   # as it was read
+    assert HANDED not in os.environ
+    table = read_table(path)
+    with handed(table, str(path), time.time() - 7, drop=[]):
+        path.unlink()
+        again = trying.table_of(str(path), "label", drop=[])
+        assert again.X.equals(table.X) and again.report.lines == table.report.lines
+        assert 7 <= again.seconds < 9        # since the command began
+        for changed in ({"drop": ["age"]}, {"drop": [], "task": "classification"}):
+            with pytest.raises(FileNotFoundError):
+                trying.table_of(str(path), "label", **changed)
+    with pytest.raises(FileNotFoundError):
+        trying.table_of(str(path), "label", drop=[])
 
 
 def test_what_exists_is_replaced_only_if_an_earlier_run_wrote_it(tmp_path, capsys):
