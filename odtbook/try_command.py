@@ -9,12 +9,13 @@ import sys
 import time
 from base64 import b64encode
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from odtlib.requirements import needs
 
 TEMPLATE = Path(__file__).with_name("try_page.html.j2")
 FILES = re.compile(r"<!-- odt try (\{.*\}) -->")      # what an earlier run wrote, by its endings
-ENDINGS = (".ipynb", ".py", ".json", ".js", ".sql", ".dot", ".skops", "-card.txt")
+ENDINGS = (".ipynb", ".py", ".json", ".js", ".sql", ".dot", ".skops", ".onnx", "-card.txt")
 PRINTED = ("sentences", "worth", "how", "pays", "take")     # cells that the terminal shows, too
 
 
@@ -73,6 +74,8 @@ def _weights(option, pairs):
 def _try(options):
     for package in ("pandas", "matplotlib", "papermill", "nbconvert"):
         needs(package, "tables", "odt try")
+    from papermill.parameterize import parameterize_notebook
+
     from odtbook.tables import handed, printable, source_of, table_of
     begun = time.time()
 
@@ -101,15 +104,18 @@ def _try(options):
         print(table.report)
         parameters["target"] = table.target
         _keep_others(page, source, say)
-        with handed(table, str(source), begun, **asked):
-            notebook = _executed(parameters, bool(table.report.unusable), say)
-    files = _written(page, notebook, options.file, table)
+        with handed(table, str(source), begun, **asked), TemporaryDirectory() as folder:
+            notebook = _executed({**parameters, "output": str(Path(folder) / page.stem)},
+                                 bool(table.report.unusable), say)
+            files = {path.name.removeprefix(page.stem): path.read_bytes()
+                     for path in Path(folder).iterdir()}
+    _write(page, parameterize_notebook(notebook, parameters), files, options.file, table)
     print()
     for cell in notebook.cells:
         if cell.get("id") in PRINTED:
             for output in cell.outputs:
                 print(printable(output.get("data", {}).get("text/plain", "")))
-    print(printable(f"{page}: open it in a browser; {files} has what made it"))
+    print(printable(f"{page}: open it in a browser; {page.stem}.ipynb has what made it"))
     return 0
 
 
@@ -121,7 +127,8 @@ def _keep_others(page, source, say):
         path = Path(f"{page.with_suffix('')}{end}")
         if not path.exists():
             continue
-        ours = earlier if path == page else path.is_file() and marks.get(end) == _mark(path)
+        ours = earlier if path == page else path.is_file() and \
+            marks.get(end) == _mark(path.read_bytes())
         if path.resolve() == Path(source).resolve() or not ours:
             raise ValueError(f"{path} exists, and is not as an earlier odt try wrote it; move it, "
                              "or give another --output.")
@@ -139,8 +146,8 @@ def write_whole(path: Path, text: str | bytes) -> None:
         raise OSError(error.errno, f"cannot be written ({error.strerror})", str(path)) from None
 
 
-def _mark(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def _mark(content):
+    return hashlib.sha256(content).hexdigest()
 
 
 def _executed(parameters, only_read, say):
@@ -166,21 +173,25 @@ def _executed(parameters, only_read, say):
     return notebook
 
 
-def _written(page, notebook, file, table):
-    """Write page and notebook, whole; return the name of the notebook."""
+def _write(page, notebook, files, file, table):
+    """Write the page and what stands beside it in place of what an earlier run wrote.
+
+    The page names the others by their marks, and comes first: ended midway, this leaves nothing
+    that the next run does not know as its own.
+    """
     import nbformat
     from nbconvert import HTMLExporter
 
     from odtbook.tables import printable
-    beside = page.with_suffix(".ipynb")
-    write_whole(beside, nbformat.writes(notebook))
-    paths = {end: Path(f"{page.with_suffix('')}{end}") for end in ENDINGS}
-    marks = {end: _mark(path) for end, path in paths.items() if path.is_file()}
+    files[".ipynb"] = nbformat.writes(notebook).encode()
     size = f"{len(table.y):,} rows, {table.X.shape[1]} features. "
-    page_text, _ = HTMLExporter(raw_template=TEMPLATE.read_text("utf-8")).from_notebook_node(
+    text, _ = HTMLExporter(raw_template=TEMPLATE.read_text("utf-8")).from_notebook_node(
         notebook, {"odt": {
             "title": printable(f"{table.target}: the optimal tree of {Path(file).name}"),
-            "lead": table.report.unusable or size, "files": json.dumps(marks),
+            "lead": table.report.unusable or size,
+            "files": json.dumps({end: _mark(content) for end, content in files.items()}),
             "base64": lambda text: b64encode("".join(text).encode()).decode()}})
-    write_whole(page, page_text)
-    return beside.name
+    for end in ENDINGS:
+        Path(f"{page.with_suffix('')}{end}").unlink(missing_ok=True)
+    for end, content in {page.suffix: text, **files}.items():
+        write_whole(Path(f"{page.with_suffix('')}{end}"), content)

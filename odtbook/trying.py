@@ -6,6 +6,7 @@ Each function makes one part of the page.  Nothing depends on the clock unless a
 from __future__ import annotations
 
 import hashlib
+import json
 import subprocess
 import sys
 import warnings
@@ -1045,26 +1046,62 @@ def card(found: Found, judged: Judged, source: str) -> Lines:
         "answer is needed, and whether it may be used, nobody has checked."])
 
 
-def exports(found: Found) -> dict[str, str | bytes]:
+def exports(found: Found, refused: list[str] | None = None) -> dict[str, str | bytes]:
     """Return the tree as files for others, by their ending.
 
     The shares in the leaves are those of the rows, whatever they weigh.  A scikit-learn tree by
-    skops is among them where skops is installed and all features are numbers.
+    skops is among them where skops is installed, and one for ONNX where skl2onnx and onnxruntime
+    are; why a form is not among them is added to ``refused``.
     """
     tree, table, files = found.tree, found.question.table, {}
     units = {name: f"days since {first:%Y-%m-%d}" for name, first in table.origins.items()
              if not isinstance(first, list)}
     for ending, text in ((".py", lambda: tree.to_python(units)), (".json", tree.to_json),
                          (".js", lambda: tree.to_javascript(units)), (".sql", tree.to_sql),
-                         (".dot", tree.to_dot), (".skops", lambda: _skops(found))):
-        with suppress(ValueError, ImportError):     # a label that has no form there; no skops
+                         (".dot", tree.to_dot), (".skops", lambda: _skops(found)),
+                         (".onnx", lambda: _onnx(found))):
+        try:
             files[ending] = text()
+        except ImportError:
+            pass
+        except ValueError as error:     # a label that has no form there
+            if refused is not None:
+                refused.append(f"There is no {ending} file: {error}")
     return files
 
 
 def _skops(found):
     from skops.io import dumps
     return dumps(found.model.to_sklearn())
+
+
+def _onnx(found):
+    """Return the tree for ONNX, where it answers all rows as the tree does, gaps as well."""
+    from onnx.helper import set_model_props
+    from onnxruntime import InferenceSession
+    from skl2onnx import to_onnx
+    model, X = found.model, found.question.table.X
+    if found.question.table.categories:
+        raise ValueError("ONNX's trees take numbers, and the table has columns of words.")
+    copy = model.to_sklearn()
+    whole = to_onnx(copy, np.zeros((1, X.shape[1]), np.float32), options={
+        id(copy): {"zipmap": False}} if found.question.classes else None)
+    left = getattr(copy.tree_, "missing_go_to_left", None)
+    for attribute in whole.graph.node[0].attribute:     # skl2onnx sends every gap to the right
+        if attribute.name == "nodes_missing_value_tracks_true" and left is not None:
+            attribute.ints[:] = left.astype(int).tolist()
+    set_model_props(whole, {"features": json.dumps(found.question.table.feature_names)})
+    session = InferenceSession(whole.SerializeToString(), providers=["CPUExecutionProvider"])
+    gaps = [] if model.tree_.missing_left is None else used(model, found.question.table)
+    for rows in (X, *(X.assign(**{name: np.nan}) for name in gaps)):
+        answers = session.run(None, {"X": rows.to_numpy(np.float32)})[0].ravel()
+        wanted = model.predict(rows)
+        other = answers != wanted if found.question.classes else ~np.isclose(
+            answers, wanted, 1e-6, 1e-6 * np.ptp(wanted))
+        if other.any():
+            raise ValueError(f"it would answer {other.sum():,} of {len(X):,} rows otherwise, since "
+                             "it compares in 32 bits.")
+    return whole.SerializeToString()
 
 
 def hand_over(found: Found, judged: Judged, source: str, output: str | None) -> Lines:
@@ -1081,7 +1118,10 @@ def hand_over(found: Found, judged: Judged, source: str, output: str | None) -> 
     """
     if output is None:
         return Lines(["Nothing was written; output=\"my-tree\" writes the files."])
-    files = {**exports(found), "-card.txt": str(card(found, judged, source))}
+    refused: list[str] = []
+    files = {**exports(found, refused), "-card.txt": str(card(found, judged, source))}
     for ending, text in files.items():
         write_whole(Path(f"{output}{ending}"), text)
-    return Lines(["Beside this page: " + ", ".join(Path(output).name + end for end in files) + "."])
+    return Lines(["Beside this page: " + ", ".join(Path(output).name + end for end in files) + ".",
+                  *["The .onnx file takes a matrix X of 32-bit numbers; its property \"features\" "
+                    "names the columns."] * (".onnx" in files), *refused])

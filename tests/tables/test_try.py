@@ -134,6 +134,39 @@ def test_what_exists_is_replaced_only_if_an_earlier_run_wrote_it(tmp_path, capsy
     assert "page.ipynb exists" in capsys.readouterr().err
 
 
+def test_a_run_that_is_ended_leaves_nothing_half(tmp_path, capsys, monkeypatch):
+    """Neither what was handed over before the page, nor what the next run would refuse."""
+    from nbconvert import HTMLExporter
+
+    from odtbook import try_command
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+    with monkeypatch.context() as patch:
+        patch.setattr(HTMLExporter, "from_notebook_node", interrupted)
+        with pytest.raises(AssertionError, match="130"):
+            written("plain", tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
+    whole, done = try_command.write_whole, []
+
+    def ended(path, content):
+        done.append(path) if len(done) < 3 else interrupted()
+        whole(path, content)
+    with monkeypatch.context() as patch:
+        patch.setattr(try_command, "write_whole", ended)
+        with pytest.raises(AssertionError, match="130"):
+            written("plain", tmp_path)
+    assert len(list(tmp_path.iterdir())) == 4
+    page = written("plain", tmp_path)
+    assert "will be replaced" in capsys.readouterr().err
+    names = {path.name for path in tmp_path.iterdir()}
+    assert {"page.html", "page.ipynb", "page.py", "page-card.txt"} < names
+    text = page.with_suffix(".ipynb").read_text(encoding="utf-8")
+    assert f"output = \\\"{page.with_suffix('')}\\\"" in text      # where a reader's run writes
+    page = written("one class", tmp_path)       # which has no tree, nor that of the run before
+    assert {path.name for path in tmp_path.iterdir()} == {"table.csv", "page.html", "page.ipynb"}
+
+
 def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
     from odtbook.try_command import write_whole
     write_whole(tmp_path / "a.txt", "old")
