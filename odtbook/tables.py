@@ -105,9 +105,12 @@ def printable(text: str) -> str:
 
 
 class Lines(list):
-    """Sentences, which a notebook shows as a list and a terminal one below the other."""
+    """Sentences, which a notebook shows as a list and a terminal one below the other.
 
-    def __init__(self, lines: Iterable[str] = (), *, large: bool = False) -> None:
+    A notebook shows the first ``large`` of them in large letters.
+    """
+
+    def __init__(self, lines: Iterable[str] = (), *, large: int = 0) -> None:
         super().__init__(map(printable, lines))
         self.large = large
 
@@ -115,9 +118,9 @@ class Lines(list):
         return "\n".join(f"- {line}" for line in self)
 
     def _repr_html_(self):
-        if self.large:
-            return "".join(f'<p class="large"><big>{escape(line)}</big></p>' for line in self)
-        return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in self) + "</ul>"
+        first, rest = self[:self.large], self[self.large:]
+        return "".join(f'<p class="large"><big>{escape(line)}</big></p>' for line in first) + (
+            "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in rest) + "</ul>") * bool(rest)
 
 
 @dataclass

@@ -190,6 +190,7 @@ def _write(page, notebook, files, file, table):
             "title": printable(f"{table.target}: the optimal tree of {Path(file).name}"),
             "lead": table.report.unusable or size,
             "files": json.dumps({end: _mark(content) for end, content in files.items()}),
+            "width": lambda svg: float(re.search(r'width="([\d.]+)pt"', svg)[1]),
             "base64": lambda text: b64encode("".join(text).encode()).decode()}})
     for end in ENDINGS:
         Path(f"{page.with_suffix('')}{end}").unlink(missing_ok=True)

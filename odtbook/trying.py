@@ -205,7 +205,8 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
             f"{str(labels[counts.argmin()])!r} has {rare:.1f} % of the rows: always giving the "
             "largest class would be right on "
             f"{100 * counts.max() / counts.sum():.1f} % of the rows, at a balanced accuracy of "
-            f"{100 / len(labels):.1f} %.")
+            f"{100 / len(labels):.1f} %. A leaf may answer with a rare class where most of its "
+            "rows are of another.")
     weights = {"accuracy": None, "balanced accuracy": "balanced", "cost": costs}[metric]
     loss = {"accuracy": "the number of wrong rows", "cost": "what its mistakes cost",
             "balanced accuracy": "one minus the balanced accuracy"}[metric]
@@ -475,47 +476,64 @@ def fit_tree(question: Question) -> Found:
 
 
 def sides(found: Found) -> dict[int, list[tuple]]:
-    """Return for each feature node its two branches, yes first: (what is bounded, words, child).
+    """Return for each feature node its two branches, yes first.
 
-    Of two conditions on a path that bound the same, the later is the tighter one.
+    Each is ((column, what of it is bounded), words, whether gaps go there, child).  Of two
+    conditions on a path that bound the same, the later is the tighter one.
     """
     table, tree, branches = found.question.table, found.model.tree_, {}
     for node, question in tree.questions().items():
         name = table.feature_names[question.column]
         values = table.X[name].dropna()
-        gaps = [" or missing" * (len(values) < len(table.X) and question.gap is side)
-                for side in (True, False)]
+        gaps = [len(values) < len(table.X) and question.gap is side for side in (True, False)]
         if question.members is not None:
             one = f"{question.members[0]}" if len(question.members) == 1 else ""
             words = [f"{name} = {one}", f"{name} is not {one}"] if one else [
                 f"{name} {sign} ({', '.join(map(str, question.members))})"
                 for sign in ("in", "not in")]
         elif question.high == -np.inf:
-            words, gaps = [f"{name} is missing", f"{name} is known"], ["", ""]
+            words, gaps = [f"{name} is missing", f"{name} is known"], [False, False]
         else:
-            bound = threshold_text(question.high, values[values <= question.high].max(),
-                                   values[values > question.high].min())
+            last = values[values <= question.high].max()
+            bound = threshold_text(question.high, last, values[values > question.high].min())
+            bound += f" ({meant(table, name, last)})" * (name in table.origins)
             words = [f"{name} <= {bound}", f"{name} > {bound}"]
         number = question.members is None and question.high > -np.inf
         branches[node] = [
-            ((question.column, k, gap) if number else text, printable(text + gap), child)
+            ((question.column, k if number else text), printable(text), gap, child)
             for k, (text, gap, child) in enumerate(zip(words, gaps, (question.yes, question.no)))]
     return branches
 
 
+def meant(table: Table, name: str, value: float) -> str:
+    """Return what a number in a column stands for: a date, an ordered category, or itself."""
+    origin = table.origins.get(name)
+    if origin is None:
+        return f"{value:.4g}"
+    if isinstance(origin, list):
+        return origin[int(value)]
+    when = (origin + pd.Timedelta(days=value)).round("s")
+    return f"{when:%Y-%m-%d}" if when == when.normalize() else f"{when:%Y-%m-%d %H:%M}"
+
+
 def sentences(found: Found) -> Lines:
     """Return the tree as one sentence per leaf, the yes-branch of each test first."""
-    said, stack, branches = Lines(), [(0, {})], sides(found)
+    said, stack, branches = Lines(), [(0, {}, {})], sides(found)
     if not branches:
         return Lines(["Nothing beats one leaf: no question pays for itself. Every row gets the "
-                      f"same answer, {found.words(0)}."], large=True)
+                      f"same answer, {found.words(0)}."], large=1)
     while stack:
-        node, conditions = stack.pop()
+        node, conditions, gaps = stack.pop()
         if node not in branches:
-            said.append(printable(f"If {' and '.join(conditions.values())}, then "
-                                  f"{found.words(node)}."))
-        stack += [(child, {**conditions, key: text})
-                  for key, text, child in branches.get(node, [])[::-1]]
+            texts = {column: " and ".join(text for (of, _), text in conditions.items()
+                                          if of == column) for column in gaps}
+            texts = [f"({text} or missing)" if gaps[column] else text
+                     for column, text in texts.items()]
+            said.append(printable(f"If {' and '.join(texts)}, then {found.words(node)}."))
+        # a gap passes all conditions on its column, or none of the sentence says "or missing"
+        stack += [(child, {**conditions, key: text},
+                   {**gaps, key[0]: gap and gaps.get(key[0], True)})
+                  for key, text, gap, child in branches.get(node, [])[::-1]]
     return said
 
 
@@ -534,8 +552,9 @@ class Outline:
         def drawn(node):
             if node not in branches:
                 return f"<b>{escape(printable(self.found.words(node)))}</b>"
-            return "<ul>" + "".join(f"<li>{escape(text)}{drawn(child)}</li>"
-                                    for _, text, child in branches[node]) + "</ul>"
+            return "<ul>" + "".join(
+                f"<li>{escape(text + ' or missing' * gap)}{drawn(child)}</li>"
+                for _, text, gap, child in branches[node]) + "</ul>"
         return f'<div class="outline">{drawn(0)}</div>'
 
 
@@ -663,23 +682,27 @@ class Judged:
     trees: list
     counted: np.ndarray | None = None
 
-    def interval(self, method: str, metric: str, minus: str | None = None) -> np.ndarray:
+    def interval(self, method: str, metric: str, minus: str | float | None = None) -> np.ndarray:
         """Return mean, low and high as they are shown, which is how they are compared.
+
+        Taken off is another method, or a score.
 
         They are in per cent, rounded to a tenth; costs are rounded to three decimals.  Folds that
         agree prove little where rows are few, so that no interval is narrower than that of as many
         rows of each class, drawn once.
         """
         wide = self.scores.pivot(index=["round", "fold"], columns="method", values=metric)
-        values = (wide[method] - (0 if minus is None else wide[minus])).dropna().to_numpy()
+        other = minus if isinstance(minus, str) else None
+        values = (wide[method] - (wide[other] if other else minus or 0)).dropna().to_numpy()
         if len(values) < FOLDS:
             return np.full(3, np.nan)
         scale, digits = (1, 3) if metric == "cost" else (100, 1)
-        low = -np.inf if metric in ("cost", "R²") else -100 if minus else 0
-        mean, (below, above) = values.mean(), self._chance(method, metric, minus)
+        low = -np.inf if metric in ("cost", "R²") else 0 if minus is None else -100
+        mean, (below, above) = values.mean(), self._chance(method, metric, other)
         low_t, high_t = corrected_interval(values, 1 / FOLDS)
         found = np.array([mean, min(low_t, mean - below), max(high_t, mean + above)])
-        high = np.inf if minus and metric in ("cost", "R²") else 0 if metric == "cost" else 100
+        high = np.inf if minus is not None and metric in ("cost", "R²") else \
+            0 if metric == "cost" else 100
         found = np.clip(scale * found, low, high)
         return found.round(digits) + 0.0        # of -0.0
 
@@ -712,15 +735,15 @@ class Judged:
         return np.sqrt(np.square(np.array(ends) * self.question.shares(
             metric, labels, counts)[:, None]).sum(axis=0))
 
-    def text(self, method: str, metric: str, minus: str | None = None) -> str:
+    def text(self, method: str, metric: str, minus: str | float | None = None) -> str:
         """Return the interval in words."""
         mean, low, high = self.interval(method, metric, minus)
         if np.isnan(mean):
             return "–"
         if metric == "cost" and minus is None:
             mean, low, high = 0.0 - mean, 0.0 - high, 0.0 - low
-        digits, unit = (3, "") if metric == "cost" else (1, " points" if minus else " %")
-        sign = "+" if minus else ""
+        digits, unit = (3, "") if metric == "cost" else (1, " %" if minus is None else " points")
+        sign = "" if minus is None else "+"
         return f"{mean:{sign}.{digits}f}{unit} ({low:{sign}.{digits}f} to {high:{sign}.{digits}f})"
 
 
@@ -914,6 +937,8 @@ def worth(judged: Judged) -> pd.DataFrame:
 def pays(judged: Judged) -> Lines:
     """Say whether the optimal tree pays here, by the numbers as they are shown.
 
+    What was measured on the table comes first, and then the rule that was found on others.
+
     Parameters
     ----------
     judged : Judged
@@ -928,30 +953,40 @@ def pays(judged: Judged) -> Lines:
         not question.leaves and not question.weights else []
     if not len(judged.rows):
         return Lines([*judged.lines, *rule])
+    y = question.table.y[judged.rows]
+    one_answer = max(question.score(y, np.full(len(y), answer), metric, judged.counted)
+                     for answer in (np.unique(y) if question.classes else [y.mean()]))
     unit = " saved per row" if metric == "cost" else f" of {metric}"
 
     def against(name, other):
-        """Return how far two methods are apart, in words; whether the first is better (1) or worse
-        (-1); and the most by which it may be ahead.
+        """Return how far a method is from another, or from a score, in words; whether it is better
+        (1) or worse (-1); and the most by which it may be ahead.
         """
         _, low, high = judged.interval(name, metric, other)
         return judged.text(name, metric, other) + unit, int(low > 0) - int(high < 0), high
 
+    words, said = ["too little to tell from chance.", "it is better.", "it is worse."], []
+    text, beats, _ = against(TREE, one_answer)
+    said.append("The tree is not seen to beat one leaf. " * (beats < 1)
+                + f"The optimal tree differs from one answer for all rows by {text}: "
+                + words[beats])
     for other in CARTS[1:]:
         text, sign, _ = against(TREE, other)
-        rule.append(f"The optimal tree differs from {other} by {text}: " + (
-            "it is better." if sign > 0 else "it is worse." if sign < 0 else
-            "too little to tell from chance."))
+        said.append(f"The optimal tree differs from {other} by {text}: {words[sign]}")
+        if rule and other == SAME and (sign > 0) != ("yes, it pays" in rule[0]):
+            rule[0] += (" The rows of this table, as measured above, do not bear that out: they "
+                        "count more.")
     rest = [name for name in judged.found if name not in CARTS]
     best = max(rest, key=lambda name: judged.interval(name, metric, TREE)[0])
     text, sign, high = against(best, TREE)
-    return Lines([*rule, (
+    return Lines([*said, (
         f"If nobody needs to read the model, take {best}: it is ahead of the optimal tree by "
         f"{text}." if sign > 0 else
         f"None of {', '.join(rest)} is clearly better than the optimal tree; the best of them, "
         f"{best}, differs from it by {text}."
         + f" A gain of {high:.1f} points is not excluded." * (
-            bool(metric != "cost" and sign == 0 and high >= does_it_pay.LIMIT)))])
+            bool(metric != "cost" and sign == 0 and high >= does_it_pay.LIMIT))), *rule],
+        large=int(beats < 1))
 
 
 def _rule(question):
@@ -998,8 +1033,10 @@ def good_trees(found: Found) -> Lines:
         return Lines(["Trees within one per cent were too many to count in the time."])
     first = {tree.split_text(0) if tree.n_splits else "" for tree in good[:200]}
     return Lines([f"{good.count:,} tree{'s cost' if good.count > 1 else ' costs'} at most one per "
-                  f"cent more than the best; the first {min(good.count, 200)} have "
-                  f"{len(first)} different first question{'s' * (len(first) > 1)}."])
+                  "cent more than the best" + (
+                      "." if good.count == 1 else
+                      f"; the first {min(good.count, 200)} begin with "
+                      f"{'the same question' if len(first) == 1 else f'{len(first)} questions'}.")])
 
 
 def parts(judged: Judged) -> pd.DataFrame:
@@ -1015,8 +1052,11 @@ def parts(judged: Judged) -> pd.DataFrame:
     for name in table.feature_names if len(rows) else ():
         values = table.X[name].iloc[rows].reset_index(drop=True)
         if name not in table.categories:
-            values = pd.qcut(values, 4, duplicates="drop").astype(object).map(
-                lambda part: f"{part.left:.4g} to {part.right:.4g}", na_action="ignore")
+            quarter = values.groupby(pd.qcut(values, 4, labels=False, duplicates="drop"))
+            ends = [[meant(table, name, end) for end in pair] for pair in zip(
+                *(quarter.transform(end).fillna(0) for end in ("min", "max")))]
+            values = pd.Series([" to ".join(dict.fromkeys(pair)) for pair in ends], dtype=object
+                               ).where(values.notna())
         for value, part in error.groupby(values.astype(str).where(values.notna(), "missing")):
             if max(20, len(rows) // 20) <= len(part) < len(rows):
                 worst.append((printable(f"{name}: {value}"), len(part), part.mean()))

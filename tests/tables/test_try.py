@@ -226,6 +226,80 @@ def test_of_two_bounds_of_one_side_the_tighter_is_said():
                for line in said)
 
 
+def test_a_gap_is_said_where_it_goes_and_a_bound_as_what_it_means():
+    """Only a gap that passes all conditions on its column is said; dates are said as dates."""
+    rng = np.random.default_rng(1)
+    day, x = rng.integers(0, 120, 800), rng.integers(0, 24, 800) * 10.0
+    codes, x[::6] = rng.integers(0, 3, 800), np.nan
+    frame = pd.DataFrame({"day": pd.Timestamp("2024-01-01") + pd.to_timedelta(day, "D"), "x": x,
+                          "size": pd.Categorical.from_codes(codes, ["s", "m", "l"], ordered=True)})
+    frame["y"] = np.select([day < 60, codes > 1, x < 80, (x < 160) | np.isnan(x)],
+                           ["a", "b", "c", "d"], "e")
+    table = read_table(frame, "y")
+    found = trying.fit_tree(trying.ask(table, max_depth=5, seconds=10))
+    said = str(trying.sentences(found))
+    assert "day <= 59.5 (2024-02-29)" in said and "day > 59.5 (2024-02-29)" in said
+    assert "size <= 1.5 (m)" in said and "size > 1.5 (m)" in said
+    (d,) = [line for line in said.split("\n") if "then d" in line]
+    assert re.search(r"\(x (<=|>) \S+ and x (<=|>) \S+ or missing\)", d)
+    assert not any("missing" in line for line in said.split("\n") if "then c" in line
+                   or "then e" in line)
+    assert trying.meant(table, "day", 1.5) == "2024-01-02 12:00"
+
+
+def made(table, scores, found, **options):
+    """Return what cross-validation would have found: scores by method, in five folds each."""
+    question = trying.ask(table, **options)
+    frame = pd.DataFrame([{"method": name, "round": 0, "fold": k, question.metric: score + k / 1e3}
+                          for name, score in scores.items() for k in range(5)])
+    return trying.Judged(question, [], frame, np.arange(len(table.y)), found, {}, [],
+                         np.unique(table.y))
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_tree_that_does_not_beat_one_answer_is_said_to(task, monkeypatch):
+    """In large letters, and the book's rule does not speak against what was measured."""
+    rng = np.random.default_rng(0)
+    n = 400
+    frame = pd.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n)})
+    frame["y"] = rng.permutation(np.repeat(["p", "q"], [220, 180])) if task == "classification" \
+        else rng.normal(size=n)
+    table = read_table(frame, "y")
+    monkeypatch.setattr(trying, "_rule", lambda _: "The rule says yes, it pays.")
+    for score, better in ((0.55 if task == "classification" else 0.0, False), (0.9, True)):
+        right = rng.random(n) < score
+        found = dict.fromkeys(trying.protocol(trying.ask(table), 1.0),
+                              np.where(right, table.y, table.y[::-1]))
+        judged = made(table, dict.fromkeys(found, score), found)
+        said = trying.pays(judged)
+        one = 55.0 if task == "classification" else 0.0
+        assert f"from one answer for all rows by {100 * score - one + 0.2:+.1f} points" in said[0]
+        assert said[0].startswith("The tree is not seen to beat one leaf.") != better
+        assert said._repr_html_().startswith("<ul>") == better
+        assert said[0].endswith("it is better." if better else "from chance.")
+        if task == "classification":
+            assert said[-1].startswith("The rule says yes") and "do not bear that out" in said[-1]
+    frame["y"] = frame["a"] > 0
+    table = read_table(frame, "y", task="classification")
+    judged = made(table, dict.fromkeys(found, -0.2), dict.fromkeys(found, table.y), cost={"1": 3})
+    saved = min(np.mean(table.y == 0), 3 * np.mean(table.y == 1)) - 0.198
+    assert re.search(rf"by \{saved:+.3f} \(\S+ to \S+\) saved per row: it is better",
+                     trying.pays(judged)[0])
+
+
+def test_parts_are_named_by_the_values_that_are_in_them():
+    frame = pd.DataFrame({"x": np.repeat([0.0, 1.0, 2.0, 6.0], 50),
+                          "when": pd.date_range("2024-01-01", periods=200).astype(str),
+                          "y": np.tile(["p", "q"], 100)})
+    table = read_table(frame, "y")
+    names = trying.protocol(trying.ask(table), 1.0)
+    wrong = table.y.copy()
+    wrong[150:] = "p"
+    parts = trying.parts(made(table, dict.fromkeys(names, 0.8), dict.fromkeys(names, wrong)))
+    assert "x: 6" in parts.index and "when: 2024-05-30 to 2024-07-18" in parts.index
+    assert not any("-0.001" in name for name in parts.index)
+
+
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_what_is_handed_over_predicts_as_the_tree(task):
     """All files, on rows with gaps, whatever the classes weigh."""
