@@ -238,7 +238,7 @@ def test_time_limit_returns_the_best_tree_so_far():
     ContinuousTreeRegressor().fit(X[:50], y[:50])
     greedy = leaf(y, np.ones(len(y)))
     for limit in (1e-9, 0.3):
-        model = ContinuousTreeRegressor(time_limit=limit).fit(X, y)
+        model = ContinuousTreeRegressor(3, time_limit=limit).fit(X, y)
         report = model.report_
         assert report.status == "time_limit"
         assert report.lower_bound < report.objective < greedy

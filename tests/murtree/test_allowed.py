@@ -219,7 +219,7 @@ def test_a_time_limit_leaves_an_allowed_tree_and_a_true_bound():
     rule.first, rule.sets = {1, 2, 3}, [set(range(20)), set(range(10, 40)), set(range(30, 60))]
     search = MurTreeSearch(first_features=[1, 2, 3], interaction_cst=list(map(sorted, rule.sets)))
     for limit in (1e-5, 0.3):
-        model = MurTreeClassifier(5, binarizer=None, search=search, time_limit=limit).fit(X, y)
+        model = MurTreeClassifier(6, binarizer=None, search=search, time_limit=limit).fit(X, y)
         report = model.report_
         assert report.status == "time_limit" and rule.allows_tree(model.tree_)
         assert 0 <= report.lower_bound <= report.objective

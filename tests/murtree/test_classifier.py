@@ -378,7 +378,7 @@ def test_threads_give_the_same_tree_and_an_honest_trace(monkeypatch, n_jobs):
 
 @pytest.mark.parametrize("ending", ["time", "interrupt"])
 def test_threads_keep_limits(monkeypatch, ending):
-    X, y = blobs(n_rows=500, n_columns=40)
+    X, y = blobs(n_rows=500, n_columns=60)
     monkeypatch.setattr("odtlib.fit.FIRST_SLICE", 3000)
     gather, calls = Solver._gather, []
 
@@ -389,7 +389,7 @@ def test_threads_keep_limits(monkeypatch, ending):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(Solver, "_gather", interrupted)
-    model = MurTreeClassifier(6, n_jobs=2, time_limit=0.6 if ending == "time" else None)
+    model = MurTreeClassifier(6, n_jobs=2, time_limit=0.3 if ending == "time" else None)
     report = model.fit(X, y).report_
     assert report.status == {"time": "time_limit", "interrupt": "interrupted"}[ending]
     assert report.lower_bound <= report.objective == model.verify(X, y)

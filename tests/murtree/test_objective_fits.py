@@ -50,7 +50,7 @@ def test_path_threads_penalty_and_starts(name, monkeypatch):
 @pytest.mark.parametrize("name", ["poisson", "capped"])
 def test_a_time_limit_leaves_a_tree_and_a_bound(name):
     X, y = table(600, 150)
-    model = MurTreeRegressor(6, loss=OF_NUMBERS[name], time_limit=0.05).fit(X, y)
+    model = MurTreeRegressor(5, loss=OF_NUMBERS[name], time_limit=0.05).fit(X, y)
     report = model.report_
     assert report.status == "time_limit" and report.lower_bound <= report.objective
     assert model.verify(X, y) == pytest.approx(report.objective)
