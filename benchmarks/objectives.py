@@ -1,23 +1,37 @@
-"""Compare F1 and fairness with STreeD on the same 0/1 columns: CPU seconds, in turns, one thread.
+"""Compare objectives with STreeD on the same 0/1 columns: CPU seconds, in turns, one thread.
 
-    python benchmarks/objectives.py {f1,fair,opportunity} [--depth 3 4] [--sets anneal ...]
+    python benchmarks/objectives.py QUESTION [--depth 3 4] [--sets anneal ...]
+
+QUESTION is f1, fair, opportunity, survival, line (one of two regressors in each leaf) or lines
+(both).
 
 Each set is tried as it is packaged and varied (``turns.py``), by public ``fit``.  The groups of
 fairness are those of the column whose share of ones is nearest to a half, on which neither program
 splits; the shares predicted as the second class, of all rows or (opportunity) of those of that
-class, may differ by 0.05.  Squared error is compared by ``benchmarks/regression.py``.
+class, may differ by 0.05.  The tables of survival times are those of scikit-survival and lifelines;
+the regressors of lines are the two features that correlate most with the target.  Squared error is
+compared by ``benchmarks/regression.py``.
 """
 
 import argparse
 from functools import partial
 
 import numpy as np
-from pystreed import STreeDClassifier, STreeDGroupFairnessClassifier
+from pystreed import (
+    STreeDClassifier,
+    STreeDGroupFairnessClassifier,
+    STreeDPiecewiseLinearRegressor,
+    STreeDSurvivalAnalysis,
+)
+from regression import SETS as REGRESSION
 from sklearn.metrics import f1_score
 from turns import Comparison, add_options, forms, timed, wanted
 
 from odtbook.datasets import load
-from odtlib import MurTreeClassifier
+from odtbook.studies.survival import TABLES, columns_of, survival_table
+from odtlib import MurTreeClassifier, MurTreeRegressor, SurvivalTree
+from odtlib.binarize import QuantileBinarizer
+from odtlib.objectives import LinearLeaves
 
 F1_SETS = ("anneal heart-cleveland german-credit yeast diabetes hypothyroid kr-vs-kp "
            "australian-credit").split()

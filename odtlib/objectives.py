@@ -1,4 +1,4 @@
-"""Objectives: what a tree minimises, and the form of the reader's own.
+"""Objectives: what a tree minimises, and the form of the reader's own, with a fast logarithm.
 
 They are the ``loss`` of :class:`odtlib.MurTreeRegressor` and the ``objective`` of
 :class:`odtlib.MurTreeClassifier`, and are loaded on first use.
@@ -15,6 +15,7 @@ _HOME = {
     "Entropy": "shares",
     "Gini": "shares",
     "LinearLeaves": "linear",
+    "log_ratio": "logarithm",
 }
 
 __all__ = list(_HOME)

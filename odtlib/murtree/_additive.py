@@ -251,7 +251,11 @@ def score(shape, local_bits, amounts, n_rows, lists, n_members, pairs, singles, 
     for k in range(0, width, 8):
         store(sides, SPLIT_1 * width + k, never)
         store(sides, SPLIT_0 * width + k, never)
+    number, last = shape[NUMBER], (shape[N_LINES] + 2) * width
     for i in range(n_active):
+        n1 = singles[number * width + i]
+        if n1 == 0 or n1 == singles[last + number]:      # it splits nothing
+            continue
         mine_1, mine_0 = never, never
         for k in range(i // 8 * 8, n_active, 8):
             lay_out(shape, n_free, pairs, singles, square, width, i, k, sides, room)

@@ -4,9 +4,10 @@ from functools import partial
 
 import numpy as np
 import pytest
+from numba import njit
 
 from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch, SurvivalTree
-from odtlib.objectives import AdditiveObjective, LinearLeaves, SquaredError
+from odtlib.objectives import AdditiveObjective, LinearLeaves, SquaredError, log_ratio
 from tests.naive import best_cost, least_costs, sides, square_leaves, subset_sums
 from tests.scale import SCALE
 
@@ -286,3 +287,24 @@ def test_targets_of_two_columns_are_verified_where_a_leaf_predicts_one_number():
 
 def least_of_two(sums):
     return min(sums[0], sums[1])
+
+
+def test_the_compiled_logarithm_is_the_logarithm():
+    @njit
+    def compiled(a, b, result):
+        for k in range(len(a)):
+            result[k] = log_ratio(a[k], b[k])
+
+    rng, n = np.random.default_rng(0), 20_000
+    b = np.exp(rng.uniform(-30, 30, n))
+    for a in (b * np.exp(rng.uniform(-0.5, 0.5, n)), np.exp(rng.uniform(-600, 600, n)),
+              b * 2.0 ** rng.integers(-3, 4, n), b * np.nextafter(1.0, rng.choice([0.0, 2.0], n))):
+        result, exact = np.empty(n), np.log(a.astype(np.longdouble) / b)
+        compiled(a, b, result)
+        error = np.abs(result - exact) / np.maximum(1, np.abs(exact))
+        assert error.max() < 2 * np.finfo(float).eps
+        assert [log_ratio(*pair) for pair in zip(a[:9], b[:9], strict=True)] == pytest.approx(
+            result[:9], rel=1e-15, abs=1e-15)
+    nothing = np.empty(3)
+    compiled(np.zeros(3), np.array([1e-300, 1.0, 5.0]), nothing)
+    assert np.isfinite(nothing).all() and log_ratio(0.0, 1.0) == 0.0

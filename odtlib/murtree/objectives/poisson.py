@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from .additive import AdditiveObjective
+from .logarithm import log_ratio
 
 
 def counted(at_risk, events):
@@ -52,7 +53,8 @@ class Poisson(AdditiveObjective):
 
     @staticmethod
     def leaf_cost(sums):
-        return sums[2] - sums[1] * np.log(sums[1] / sums[0]) if sums[1] > 0 < sums[0] else sums[2]
+        events = sums[1] if sums[1] > 0.0 else 0.0
+        return sums[2] - events * log_ratio(events, sums[0] if sums[0] > 0.0 else events)
 
     def leaf_value(self, sums):
         """Return the rate."""
