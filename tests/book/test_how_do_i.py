@@ -55,6 +55,13 @@ def test_there_are_at_least_thirty_tasks():
     assert len(LINES) >= 30 and len(LINES) == len(ROWS) - TEXT.count("|---|---|---|")
 
 
+@pytest.mark.parametrize("word", [
+    "pickle", "serve", "deploy", "export", "SQL", "exclude", "ROC", "imbalance", "cost", "weights",
+    "group", "warm start", "proof", "own objective"])
+def test_tasks_have_the_words_that_people_search(word):
+    assert any(re.search(rf"\b{word}", task) for task in LINES)
+
+
 @pytest.mark.parametrize("task", LINES)
 def test_a_line_runs(task, names):
     used = dict(names)

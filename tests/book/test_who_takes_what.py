@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.utils import get_tags
 
-from tests.estimators import PUBLIC, made, rows
+from tests.estimators import EXPECTED_FAILURES, PUBLIC, made, rows
 
 PAGE = Path(__file__).parents[2] / "chapters" / "appendices" / "api.md"
 
@@ -51,3 +51,14 @@ def test_an_estimator_takes_what_the_table_says(name, kind):
         else:
             with pytest.raises(ValueError, match="NaN" if kind == "missing" else "text"):
                 model.fit(X, y)
+
+
+def test_the_page_says_which_of_scikit_learns_checks_fail():
+    """Those that tests/shared/test_scikit_learn_checks.py expects to fail, and no others."""
+    part = PAGE.read_text(encoding="utf-8").partition("(scikit-learn-checks)=")[2]
+    said = {}
+    for line in re.findall(r"^\| `check_.*\|$", part.partition("\n(")[0], re.MULTILINE):
+        check, names, why = [cell.strip() for cell in line.strip("|").split("|")]
+        for name in re.findall(r"`(\w+)`", names):
+            said.setdefault(name, {})[check.strip("`")] = why
+    assert said == EXPECTED_FAILURES
