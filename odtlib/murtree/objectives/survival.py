@@ -39,6 +39,22 @@ def cumulated_hazard(known, weight):
     return times, np.cumsum(events / at_risk)
 
 
+def concordance(known, risk):
+    """Return the share of pairs of rows whose order the risks predict; equal risks count half.
+
+    ``known`` (n_rows, 2) are events and times, as :func:`events_and_times` returns them.
+    """
+    event, time = known.T
+    right, pairs = 0.0, 0
+    for k in np.flatnonzero(event):
+        later = (time > time[k]) | ((time == time[k]) & (event == 0))
+        right += (risk[later] < risk[k]).sum() + 0.5 * (risk[later] == risk[k]).sum()
+        pairs += later.sum()
+    if pairs == 0:
+        raise ValueError("no two rows can be compared; give rows with events before others.")
+    return float(right / pairs)
+
+
 class Survival(AdditiveObjective):
     """The loss of LeBlanc and Crowley (1992) of event times, of which some are censored.
 
@@ -244,12 +260,4 @@ class SurvivalTree(MurTreeRegressor):
         float
             Between 0 and 1; equal risks count half.
         """
-        (event, time), risk = events_and_times(y).T, self.predict(X)
-        right, pairs = 0.0, 0
-        for k in np.flatnonzero(event):
-            later = (time > time[k]) | ((time == time[k]) & (event == 0))
-            right += (risk[later] < risk[k]).sum() + 0.5 * (risk[later] == risk[k]).sum()
-            pairs += later.sum()
-        if pairs == 0:
-            raise ValueError("no two rows can be compared; give rows with events before others.")
-        return float(right / pairs)
+        return concordance(events_and_times(y), self.predict(X))
