@@ -234,12 +234,12 @@ class FittedObjective:
     def _check(self):
         """Raise a ValueError that shows a counterexample where the cost breaks a condition."""
         rng, name = np.random.default_rng(0), repr(self.objective)
-        some = rng.permutation(len(self.numbers))[:CHECKED_ROWS]
-        first, second = np.zeros((2, DRAWS, self.numbers.shape[1]))
-        for draw in range(DRAWS):
-            members = self.numbers[rng.permutation(some)[:int(len(some) ** rng.random()) + 1]]
-            cut = rng.integers(0, len(members) + 1)
-            first[draw], second[draw] = members[:cut].sum(axis=0), members[cut:].sum(axis=0)
+        some = self.numbers[rng.permutation(len(self.numbers))[:CHECKED_ROWS]]
+        # Sets of one row to all of them, each cut in two.
+        drawn, share = rng.random((DRAWS, len(some)), np.float32), len(some) ** -rng.random(DRAWS)
+        cut = (share * rng.random(DRAWS))[:, None]
+        first = (drawn < cut) @ some
+        second = ((drawn >= cut) & (drawn < share[:, None])) @ some
         whole = first + second
         one, other, both = map(self.costs, (first, second, whole))
         slack = PROOF * (self.scale + np.abs(both) + np.abs(whole).max(axis=1))
@@ -251,7 +251,7 @@ class FittedObjective:
                 raise ValueError(f"leaf_cost of {name} {fault(k, a, b)}")
 
         nothing = float(self.costs(np.zeros((1, first.shape[1])))[0])
-        if not abs(nothing) <= slack.min():
+        if not abs(nothing) <= PROOF * self.scale:
             raise ValueError(f"leaf_cost of {name} is {nothing:g} for sums of zero; a leaf without "
                              "rows must cost nothing.")
         refuse(~np.isfinite(one), lambda k, a, b: f"is {one[k]:g} for sums {a}; it must be finite "
