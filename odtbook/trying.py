@@ -180,7 +180,7 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
     size = f"Trees have a depth of at most {max_depth}" if max_depth else \
         f"Trees have a depth of at most {DEPTH}, chosen by cross-validation"
     same = ([max_depth] if max_depth else list(range(1, DEPTH + 1)), max_leaf_nodes, seed,
-            Clock(0.85 * seconds))
+            Clock(0.92 * seconds))         # the rest is for writing the page
     same[-1].start -= min(table.seconds, 0.2 * seconds)
     size += f" and at most {max_leaf_nodes} leaves." * bool(max_leaf_nodes) or "."
     if table.task == "regression":
@@ -863,6 +863,15 @@ def _rounds(question):
         else:
             return [], few, 1, f"the time did not suffice for {FOLDS} folds; give more (--time)."
         spent = (clock.elapsed - begun) * (1.25 if same else 1.0)
+        # time that is left over is for more rows rather than for more rounds
+        each = min(each, 0.25 * spent / FOLDS / len(rows))
+        size = min(len(everything), len(rows) + int(
+            ((until - clock.elapsed) / 1.2 - spent) / (FOLDS * max(each, 1e-9))))
+        if size > 1.5 * len(rows):
+            more, begun = drawn(question, everything, size, 4), clock.elapsed
+            larger = _folds(question, more, 0, until, splits)
+            if len(larger) == FOLDS:
+                rounds, rows, spent = [larger], more, clock.elapsed - begun
         while len(rounds) < REPEATS and clock.elapsed + 1.2 * spent < until:
             rounds.append(_folds(question, rows, len(rounds), until, splits))
     return [folds for folds in rounds if len(folds) == FOLDS], rows, splits, ""

@@ -558,6 +558,22 @@ def test_all_rows_are_used_where_a_fold_costs_little_more_with_them(monkeypatch)
     assert question.clock.elapsed < question.clock.time_limit
 
 
+def test_time_left_over_is_for_more_rows_rather_than_more_rounds(monkeypatch):
+    """A first fold may have taken long by chance, or since the computer was busy."""
+    table = read_table(rare(6000), "ill")
+    question, calls = trying.ask(table, seconds=60), []
+
+    def fold(question, train, test, seconds, until, splits):
+        calls.append(len(train))
+        question.clock.start -= (8 if len(calls) < 3 else 0.5) + len(train) / 4000
+        answer = dict.fromkeys(trying.protocol(question, 1.0), (table.y[test], None))
+        return (test, answer, None, 0, 0.4) if question.clock.elapsed < until else None
+    monkeypatch.setattr(trying, "_fold", fold)
+    judged = trying.judge(question)
+    assert calls[0] == calls[2] == 400 and len(judged.rows) > 2000
+    assert question.clock.elapsed < question.clock.time_limit
+
+
 def test_the_book_s_rule_is_applied_to_the_number_that_is_shown(monkeypatch):
     """3.0 points are three points or more, also where they are 2.96."""
     table = read_table(plain(), "label")
