@@ -7,6 +7,7 @@ import pytest
 from numba import njit
 
 from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch, SurvivalTree
+from odtlib.murtree.objectives.additive import FittedObjective
 from odtlib.objectives import AdditiveObjective, LinearLeaves, SquaredError, log_ratio
 from tests.naive import best_cost, least_costs, sides, square_leaves, subset_sums
 from tests.scale import SCALE
@@ -308,3 +309,32 @@ def test_the_compiled_logarithm_is_the_logarithm():
     nothing = np.empty(3)
     compiled(np.zeros(3), np.array([1e-300, 1.0, 5.0]), nothing)
     assert np.isfinite(nothing).all() and log_ratio(0.0, 1.0) == 0.0
+
+
+def test_a_line_through_nearly_all_rows_is_verified():
+    """The squares that cancel out leave more rounding than a share of the small cost."""
+    X = np.array([[1, -0.2, 0, 0], [2, 1.2, 0, 0], [2, 0.1, 0, 0]])
+    rng = np.random.default_rng(657)
+    n_rows = int(rng.integers(1, 9))
+    columns(rng, n_rows)
+    y, weight = rng.normal(size=n_rows), weights(rng, n_rows)
+    model = MurTreeRegressor(1, 0, loss=LinearLeaves([0, 1], single=True), binarizer="all")
+    report = model.fit(X, y, weight).report_
+    rest = np.polynomial.Polynomial.fit(X[:, 0], y, 1, w=np.sqrt(weight))(X[:, 0]) - y
+    assert report.objective == pytest.approx(weight @ rest ** 2, rel=1e-4)
+    assert report.objective < 1e-6
+    assert model.verify(X, y, weight) == pytest.approx(report.objective, rel=1e-4)
+
+
+def test_rounding_is_of_what_cancels_out_and_steps_are_none():
+    y = np.random.default_rng(0).normal(size=50)
+    far, near = (FittedObjective(AdditiveObjective(
+        lambda X, y, w: np.column_stack([w, w * y, w * y * y]), square_cost), None, values,
+        None).scale for values in (y + 1e6, y))
+    assert near == pytest.approx(((y - y.mean()) ** 2).sum()) and far > 1e3 * near
+    steps = AdditiveObjective(lambda X, y, w: w[:, None], lambda s: np.floor(s[0]))
+    assert FittedObjective(steps, None, y, None).scale == 50
+
+
+def square_cost(sums):
+    return max(sums[2] - sums[1] * sums[1] / max(sums[0], 1e-300), 0.0)

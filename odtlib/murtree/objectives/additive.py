@@ -18,7 +18,7 @@ from odtlib.tolerance import PROOF, ROUNDING
 from .. import _additive
 from .._objectives import cost_addresses
 from .._sums import LEAVES
-from ..preparation import NOTHING, prepare_sums
+from ..preparation import NOTHING, exact_sums, prepare_sums
 
 MAKE = {"leaf_cost": _additive.costing, "row_bound": _additive.bounding}
 DRAWS = 200             # pairs of sets of rows that are drawn to check a cost
@@ -89,7 +89,6 @@ class AdditiveObjective:
     leaf_value: Any = None
     row_bound: Any = None
     adds_last: bool = False
-    _rounded: int | None = None     # a sum of which the cost keeps rounding, although it is small
 
     def __init__(self, statistics=None, leaf_cost=None, leaf_value=None, row_bound=None, *,
                  adds_last=None):
@@ -178,15 +177,17 @@ class FittedObjective:
         self.kernels = (score, leaf, bound if own[1] else 0, *own)
         new = _compilations() > compiled
         self.compile_seconds = time.perf_counter() - begin if new else 0.0
-        cost = float(self.costs(self.numbers.sum(axis=0)[None])[0])
         # Sums of terms that cancel out leave so much rounding.
-        sizes = np.abs(self.numbers).sum(axis=0)
+        sums, sizes = self.numbers.sum(axis=0), np.abs(self.numbers).sum(axis=0)
+        rounded = ROUNDINGS * np.finfo(float).eps * np.diag(np.where(exact_sums(
+            self.numbers, sizes), 0.0, sizes))
+        cost, *moved = self.costs(np.concatenate([sums[None], sums + rounded, sums - rounded]))
         sizes = sizes[-1:] if self.adds_last and sizes[-1] > 0 else sizes[sizes > 0]
         floor = 0.1 * NOTHING * sizes.min(initial=np.inf) if len(sizes) else 0.0
         self.scale = cost if cost > floor else floor / NOTHING or 1.0
-        if objective._rounded is not None:
-            rounding = ROUNDINGS * np.finfo(float).eps * np.abs(self.numbers[:, objective._rounded])
-            self.scale = max(self.scale, float(rounding.sum() / PROOF))
+        change = np.abs(np.array(moved) - cost)
+        change = change.max(where=np.isfinite(change), initial=0.0)
+        self.scale = float(max(self.scale, change / PROOF))
         if not objective.leaf_cost.__module__.startswith("odtlib."):
             self._check()
 

@@ -31,7 +31,7 @@ class Poisson(AdditiveObjective):
         (default: one for each row).  Trees may split it like any other.
     """
 
-    adds_last, _rounded = True, 1
+    adds_last = True
 
     def __init__(self, exposure=None):
         super().__init__()

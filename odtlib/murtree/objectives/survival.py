@@ -63,7 +63,7 @@ class Survival(AdditiveObjective):
     the likelihood is that of Poisson counts ``d`` with exposure ``L``.
     """
 
-    adds_last, _rounded, leaf_cost = True, 1, staticmethod(Poisson.leaf_cost)
+    adds_last, leaf_cost = True, staticmethod(Poisson.leaf_cost)
 
     def statistics(self, X, y, sample_weight):
         """Return ``w L, w d`` and what a factor for each row would leave out."""
