@@ -68,7 +68,7 @@ def test_text_is_categories_where_an_estimator_takes_them(pl, kind):
 def test_text_is_refused_by_the_name_of_its_column_elsewhere(pl):
     frame = pl.DataFrame({"colour": ["red", "blue"] * 10, "size": range(20)})
     with pytest.raises(ValueError, match="column 'colour' of X holds text .'red'.; encode it"):
-        odtlib.CARTClassifier().fit(frame, [0, 1] * 10)
+        odtlib.ConstrainedTreeClassifier().fit(frame, [0, 1] * 10)
 
 
 def test_missing_values_are_taken_or_refused(pl):
