@@ -115,6 +115,17 @@ def test_the_table_is_read_once(tmp_path, capsys):
         trying.table_of(str(path), "label", drop=[])
 
 
+def test_pictures_say_what_the_page_says(tmp_path, capsys):
+    """No gaps where the rows have none, and no second area beside that of the table."""
+    page = written("plain", tmp_path, "--time", "20")
+    notebook = nbformat.read(page.with_suffix(".ipynb"), as_version=4)
+    drawn = {cell.id: "".join("".join(output.data.get("image/svg+xml", ""))
+                              for output in cell.outputs if "data" in output)
+             for cell in notebook.cells if cell.cell_type == "code"}
+    assert "<!--" in drawn["tree"] and "missing" not in drawn["tree"]     # texts are comments
+    assert "optimal tree" in drawn["curves"] and "AUC" not in drawn["curves"]
+
+
 def test_what_exists_is_replaced_only_if_an_earlier_run_wrote_it(tmp_path, capsys):
     page = written("one class", tmp_path)
     assert written("one class", tmp_path) == page               # its own files
