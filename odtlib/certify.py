@@ -79,8 +79,12 @@ class Certificate:
         if kind in ("entropy", "gini"):     # log loss and Brier score of the leaves' shares
             shares = (tree.value / np.maximum(tree.value.sum(axis=1), 1e-300)[:, None])[leaf]
             hit = classes == y[:, None]
-            return fsum(weight * (-np.log(shares[hit]) if kind == "entropy" else
-                                  ((shares - hit) ** 2).sum(axis=1)))
+            if kind == "gini":
+                return fsum(weight * ((shares - hit) ** 2).sum(axis=1))
+            # The logarithm of a share close to one keeps its digits in terms of the others.
+            others = np.where(hit, 0.0, shares).sum(axis=1)
+            return fsum(-weight * np.where(others < 0.5, np.log1p(-np.minimum(others, 0.5)),
+                                           np.log(shares[hit])))
         if self.costs is not None:
             return fsum(weight * np.asarray(self.costs)[used, label])
         if kind == "balanced-accuracy":
