@@ -296,11 +296,6 @@ def lines_of(numbers, count):
             np.array(places[1:], np.int64))
 
 
-def exact_sums(numbers, whole):
-    """Tell of which columns sums are exact: whole numbers, with sums of sizes ``whole`` (K,)."""
-    return ~(numbers % 1).any(axis=0) & (whole < 2 ** 53)
-
-
 def rounds_off(costs, numbers, n_free, scale):
     """Tell whether sums of all rows lose what a leaf with a single row costs.
 
@@ -308,7 +303,7 @@ def rounds_off(costs, numbers, n_free, scale):
     """
     whole = np.abs(numbers).sum(axis=0)
     some = np.argsort(np.abs(numbers[:, 0]), kind="stable")[:MANY_LEAVES]
-    exact = exact_sums(numbers, whole)
+    exact = ~(numbers % 1).any(axis=0) & (whole < 2 ** 53)
     cost = costs(numbers[some])
     for k in np.flatnonzero(~exact[:n_free]):
         for sign in (1, -1):            # a weight may be rounded to nothing, or less

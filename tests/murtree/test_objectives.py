@@ -333,7 +333,34 @@ def test_rounding_is_of_what_cancels_out_and_steps_are_none():
         None).scale for values in (y + 1e6, y))
     assert near == pytest.approx(((y - y.mean()) ** 2).sum()) and far > 1e3 * near
     steps = AdditiveObjective(lambda X, y, w: w[:, None], lambda s: np.floor(s[0]))
-    assert FittedObjective(steps, None, y, None).scale == 50
+    for weight in (None, np.full(50, 0.5)):         # sums are exact, and a step ends at the whole
+        assert FittedObjective(steps, None, y, weight).scale == (50 if weight is None else 25)
+
+
+def test_a_step_at_the_sum_of_all_rows_does_not_loosen_the_conditions():
+    half = np.full((40, 1), 0.5)
+    for cost in (lambda s: np.ceil(s[0]), lambda s: 0.9 + np.floor(s[0])):
+        mine = AdditiveObjective(lambda X, y, w: half, cost, lambda s: 0.0)
+        with pytest.raises(ValueError, match="as much as its parts|sums of zero"):
+            MurTreeRegressor(2, loss=mine).fit(half > 0, half[:, 0])
+
+
+def test_large_counts_that_hardly_differ_are_verified():
+    """Their sums are exact, and the logarithm of their ratio is not."""
+    X, y = [[1], [1]], [1000000002.0, 1000000004.0]
+    model = MurTreeRegressor(1, loss="poisson").fit(X, y)
+    assert model.verify(X, y) == pytest.approx(1e-9, abs=1e-14 * sum(y))
+
+
+def test_the_entropy_of_a_share_close_to_one_is_verified():
+    """One minus a small share once lost the digits of that in each heavy row."""
+    X, y = [[0], [0], [1], [1]], [0, 1, 0, 1]
+    weight = np.array([1e12, 1.0, 1.0, 1e11])
+    model = MurTreeClassifier(1, objective="entropy").fit(X, y, weight)
+    expected = sum(light * np.log(1 + heavy) + heavy * np.log1p(light / heavy)
+                   for light, heavy in [(1.0, 1e12), (1.0, 1e11)])
+    assert model.report_.objective == pytest.approx(expected, rel=1e-12)
+    assert model.verify(X, y, weight) == pytest.approx(expected, rel=1e-12)
 
 
 def square_cost(sums):

@@ -18,7 +18,7 @@ from odtlib.tolerance import PROOF, ROUNDING
 from .. import _additive
 from .._objectives import cost_addresses
 from .._sums import LEAVES
-from ..preparation import NOTHING, exact_sums, prepare_sums
+from ..preparation import NOTHING, prepare_sums
 
 MAKE = {"leaf_cost": _additive.costing, "row_bound": _additive.bounding}
 DRAWS = 200             # pairs of sets of rows that are drawn to check a cost
@@ -177,16 +177,13 @@ class FittedObjective:
         self.kernels = (score, leaf, bound if own[1] else 0, *own)
         new = _compilations() > compiled
         self.compile_seconds = time.perf_counter() - begin if new else 0.0
-        # Sums of terms that cancel out leave so much rounding.
         sums, sizes = self.numbers.sum(axis=0), np.abs(self.numbers).sum(axis=0)
-        rounded = ROUNDINGS * np.finfo(float).eps * np.diag(np.where(exact_sums(
-            self.numbers, sizes), 0.0, sizes))
-        cost, *moved = self.costs(np.concatenate([sums[None], sums + rounded, sums - rounded]))
+        cost = float(self.costs(sums[None])[0])
+        # Sums of terms that cancel out leave so much rounding, and a cost's own terms as much.
+        change = self._rounding(sums, sizes)
         sizes = sizes[-1:] if self.adds_last and sizes[-1] > 0 else sizes[sizes > 0]
         floor = 0.1 * NOTHING * sizes.min(initial=np.inf) if len(sizes) else 0.0
         self.scale = cost if cost > floor else floor / NOTHING or 1.0
-        change = np.abs(np.array(moved) - cost)
-        change = change.max(where=np.isfinite(change), initial=0.0)
         self.scale = float(max(self.scale, change / PROOF))
         if not objective.leaf_cost.__module__.startswith("odtlib."):
             self._check()
@@ -208,6 +205,18 @@ class FittedObjective:
             raise ValueError(f"{name} of {self.objective!r} does not compile ({reason}); use "
                              "numbers, ifs, loops and functions of NumPy, and return one "
                              "number.") from error
+
+    def _rounding(self, sums, sizes):
+        """Return how much the cost at some sums changes where sums of such sizes round, (K,) both.
+
+        A step is no rounding: from there on another change of the same size adds nothing.
+        """
+        moves = ROUNDINGS * np.finfo(float).eps * np.diag(sizes)
+        moved = np.array([-2, -1, 0, 1, 2])[:, None, None] * moves + sums
+        costs = self.costs(moved.reshape(-1, len(sums))).reshape(5, -1)
+        costs[~np.isfinite(costs)] = np.nan
+        change = np.abs(np.diff(costs, axis=0))
+        return np.nanmax(np.minimum(change[[0, 3]], change[[1, 2]]), initial=0.0)
 
     @property
     def predicts(self):
