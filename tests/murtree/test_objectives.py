@@ -345,6 +345,28 @@ def test_a_step_at_the_sum_of_all_rows_does_not_loosen_the_conditions():
             MurTreeRegressor(2, loss=mine).fit(half > 0, half[:, 0])
 
 
+def test_sums_in_a_small_unit_do_not_loosen_the_conditions():
+    """The slack was a share of the largest sum, and a number that no cost used counted there."""
+    unit = np.full(40, 1e12)
+    for cost in (lambda s: np.sqrt(s[1]), lambda s: np.sqrt(s[0] / 1e12), lambda s: -s[1]):
+        mine = AdditiveObjective(lambda X, y, w: np.column_stack([unit, w]), cost, lambda s: 0.0)
+        with pytest.raises(ValueError, match="as much as its parts|must not be negative"):
+            MurTreeRegressor(2, loss=mine).fit(unit[:, None] > 0, unit)
+
+
+def test_a_cost_that_is_not_finite_for_all_rows_together_is_refused():
+    X = np.random.default_rng(0).integers(0, 2, (600, 3))
+    for most in (100.0, 599.0):
+        mine = AdditiveObjective(lambda X, y, w, most=most: np.column_stack([w, w * most]),
+                                 partial_to_most, lambda s: 0.0)
+        with pytest.raises(ValueError, match="must be finite for all sums of rows"):
+            MurTreeRegressor(2, loss=mine).fit(X, X[:, 0])
+
+
+def partial_to_most(sums):
+    return sums[0] if sums[0] * sums[0] <= sums[1] else np.nan
+
+
 def test_large_counts_that_hardly_differ_are_verified():
     """Their sums are exact, and the logarithm of their ratio is not."""
     X, y = [[1], [1]], [1000000002.0, 1000000004.0]

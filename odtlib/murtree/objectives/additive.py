@@ -252,7 +252,7 @@ class FittedObjective:
         second = ((drawn >= cut) & (drawn < share[:, None])) @ some
         whole = first + second
         one, other, both = map(self.costs, (first, second, whole))
-        slack = PROOF * (self.scale + np.abs(both) + np.abs(whole).max(axis=1))
+        slack = PROOF * (self.scale + np.abs(both))
 
         def refuse(wrong, fault):
             for k in np.flatnonzero(wrong)[:1]:
@@ -260,12 +260,18 @@ class FittedObjective:
                                                                                threshold=9)
                 raise ValueError(f"leaf_cost of {name} {fault(k, a, b)}")
 
-        nothing = float(self.costs(np.zeros((1, first.shape[1])))[0])
+        nothing, every = self.costs(np.stack([np.zeros(first.shape[1]),
+                                              self.numbers.sum(axis=0)])).tolist()
         if not abs(nothing) <= PROOF * self.scale:
             raise ValueError(f"leaf_cost of {name} is {nothing:g} for sums of zero; a leaf without "
                              "rows must cost nothing.")
+        if not np.isfinite(every):
+            raise ValueError(f"leaf_cost of {name} is {every:g} for the sums of all rows; it must "
+                             "be finite for all sums of rows.")
         refuse(~np.isfinite(one), lambda k, a, b: f"is {one[k]:g} for sums {a}; it must be finite "
                "for all sums of rows.")
+        refuse(~np.isfinite(both), lambda k, a, b: f"is {both[k]:g} for the sums {a} and {b} "
+               "together; it must be finite for all sums of rows.")
         refuse(one < -slack, lambda k, a, b: f"is {one[k]:g} for sums {a}; a cost must not be "
                "negative: let each row add a number that makes up for it.")
         refuse(both < one + other - slack, lambda k, a, b: f"is {both[k]:g} for the sums {a} and "
