@@ -23,9 +23,9 @@ def log_ratio(a: float, b: float) -> float:
     Parameters
     ----------
     a : float
-        A positive number, or zero where the result is multiplied by zero.
+        A positive number of at least 2.3e-308, or zero where the result is multiplied by zero.
     b : float
-        A positive number.
+        A positive number of at least 2.3e-308.
 
     Returns
     -------
