@@ -107,8 +107,8 @@ def brier_score(train, test, survival, points):
     scikit-survival's is the same where no two rows have one time.
 
     ``survival`` (n_rows, n_points) is the predicted share without an event at each of ``points``.
-    A row that is censored before a point counts in the rows of whom more is known: these are
-    weighted by one over the probability of being followed for so long, from the training rows.
+    Rows that are censored before a point are left out there.  The others stand in for them: each is
+    weighted by one over the share that is followed for so long, as the training rows show it.
     """
     followed = followed_share(train)
     event, time = test["event"][:, None], test["time"][:, None]
