@@ -43,6 +43,7 @@ QUESTIONS = {"f1": "F1", "fair": "demographic parity", "opportunity": "equal opp
              "survival": "survival", "line": "a line on one regressor",
              "lines": "a line on two regressors", "own": "squared error of the reader's own"}
 LIMIT = 0.05
+BINS = QuantileBinarizer(5)
 EARLY = {"lines": 1e-3}     # STreeD ends the iterations of a regression early
 
 
@@ -68,25 +69,22 @@ def leaf_value(sums):
 
 
 def run_ours(X, y, what, depth):
+    rows, options = X, {}
     if what == "f1":
         model = MurTreeClassifier(depth, objective="f1")
-        seconds, _ = timed(model.fit, X, y)
     elif what == "survival":
         model = SurvivalTree(depth)
-        seconds, _ = timed(model.fit, X, y)
     elif what in ("line", "lines"):
         model = MurTreeRegressor(depth, binarizer=BINS, loss=LinearLeaves(
             regressors(X, y), single=what == "line"))
-        seconds, _ = timed(model.fit, X, y)
     elif what == "own":
         model = MurTreeRegressor(depth, loss=AdditiveObjective(
             statistics, leaf_cost, leaf_value, SquaredError.row_bound, adds_last=True))
-        seconds, _ = timed(model.fit, X, y)
     else:
         model = MurTreeClassifier(depth, max_disparity=LIMIT, disparity=NAMES[what][0])
         column = sensitive(X)
-        rows, groups = np.delete(X, column, axis=1), X[:, column]
-        seconds, _ = timed(partial(model.fit, protected=groups), rows, y)
+        rows, options = np.delete(X, column, axis=1), {"protected": X[:, column]}
+    seconds, _ = timed(partial(model.fit, **options), rows, y)
     assert model.report_.status == "optimal"
     return seconds, model.report_.objective
 
@@ -101,8 +99,7 @@ def run_peer(X, y, what, depth):
         model = Survival(**options)
         seconds, _ = timed(model.fit, X, y)
         _, leaves = np.unique(model.predict(X), return_inverse=True)
-        known = np.column_stack([y["event"], y["time"]]).astype(float)
-        return seconds, SurvivalTree.loss._cost_of_leaves(leaves, X, known, np.ones(len(y)))
+        return seconds, SurvivalTree.loss._cost_of_leaves(leaves, X, y, np.ones(len(y)))
     if what in ("line", "lines"):
         given = X[:, regressors(X, y)]
         B = BINS.fit(X).transform(X).astype(np.int32)
@@ -118,9 +115,6 @@ def run_peer(X, y, what, depth):
                                           discrimination_limit=LIMIT, **options)
     seconds, _ = timed(model.fit, X, y)
     return seconds, float((model.predict(X) != y).sum())
-
-
-BINS = QuantileBinarizer(5)
 
 
 def regressors(X, y):

@@ -68,22 +68,17 @@ def censored_at(y, end):
     return y
 
 
-def followed_share(y):
-    """Return the distinct times of rows, and the share not yet censored after each of them.
+def kaplan_meier(y, *, censoring=False):
+    """Return the distinct times of rows, and the share without an event after each of them.
 
-    That is the Kaplan-Meier estimate for censoring; of rows with one time, events come first.
+    With ``censoring`` it is the share not yet censored; of rows with one time, events come first.
     """
     times, place = np.unique(y["time"], return_inverse=True)
-    events, all_rows = np.bincount(place, y["event"]), np.bincount(place)
-    there = np.cumsum(all_rows[::-1])[::-1] - events
-    return times, np.cumprod(1.0 - (all_rows - events) / np.maximum(there, 1))
-
-
-def kaplan_meier(y):
-    """Return the distinct times of rows, and the share without an event after each of them."""
-    times, place = np.unique(y["time"], return_inverse=True)
-    there = np.cumsum(np.bincount(place)[::-1])[::-1]
-    return times, np.cumprod(1.0 - np.bincount(place, y["event"]) / there)
+    events, leave = np.bincount(place, y["event"]), np.bincount(place)
+    there = np.cumsum(leave[::-1])[::-1]
+    if censoring:
+        there, events = there - events, leave - events
+    return times, np.cumprod(1.0 - events / np.maximum(there, 1))
 
 
 def leaf_curves(leaves, y, test_leaves, points):
@@ -110,7 +105,7 @@ def brier_score(train, test, survival, points):
     Rows that are censored before a point are left out there.  The others stand in for them: each is
     weighted by one over the share that is followed for so long, as the training rows show it.
     """
-    followed = followed_share(train)
+    followed = kaplan_meier(train, censoring=True)
     event, time = test["event"][:, None], test["time"][:, None]
     dead, alive = event & (time <= points), time > points
     square = np.where(dead, survival ** 2 / at(*followed, time, before=True), 0.0)

@@ -8,7 +8,6 @@ from odtbook.studies.survival import (
     at,
     brier_score,
     censored_at,
-    followed_share,
     kaplan_meier,
     leaf_curves,
     numbers,
@@ -25,7 +24,7 @@ def test_curves_of_five_rows():
     times, alive = kaplan_meier(y)
     assert times.tolist() == [1, 2, 4, 5] and alive == pytest.approx([0.8, 0.6, 0.3, 0.3])
     # at time two one of the three that are left after the event is censored
-    _, followed = followed_share(y)
+    _, followed = kaplan_meier(y, censoring=True)
     assert followed == pytest.approx([1, 2 / 3, 2 / 3, 0])
     assert at(times, alive, [0.5, 1, 3, 9]) == pytest.approx([1, 0.8, 0.6, 0.3])
     assert at(times, alive, [1, 2, 4.5], before=True) == pytest.approx([1, 0.8, 0.3])

@@ -186,7 +186,7 @@ class FittedObjective:
         self.scale = cost if cost > floor else floor / NOTHING or 1.0
         self.scale = float(max(self.scale, change / PROOF))
         if not objective.leaf_cost.__module__.startswith("odtlib."):
-            self._check()
+            self._check(cost)
 
     def _compiled(self, name, n_sums):
         """Compile one of the functions; return the code and its address, 0 where there is none."""
@@ -241,8 +241,11 @@ class FittedObjective:
         return (cost if cost > ROUNDING * self.scale else 0.0,
                 np.ravel(self.objective._value(sums, rows)).tolist() if self.predicts else [0.0])
 
-    def _check(self):
-        """Raise a ValueError that shows a counterexample where the cost breaks a condition."""
+    def _check(self, every):
+        """Raise a ValueError that shows a counterexample where the cost breaks a condition.
+
+        ``every`` is what all rows cost as one leaf.
+        """
         rng, name = np.random.default_rng(0), repr(self.objective)
         some = self.numbers[rng.permutation(len(self.numbers))[:CHECKED_ROWS]]
         # Sets of one row to all of them, each cut in two.
@@ -260,8 +263,7 @@ class FittedObjective:
                                                                                threshold=9)
                 raise ValueError(f"leaf_cost of {name} {fault(k, a, b)}")
 
-        nothing, every = self.costs(np.stack([np.zeros(first.shape[1]),
-                                              self.numbers.sum(axis=0)])).tolist()
+        nothing = float(self.costs(np.zeros((1, first.shape[1])))[0])
         if not abs(nothing) <= PROOF * self.scale:
             raise ValueError(f"leaf_cost of {name} is {nothing:g} for sums of zero; a leaf without "
                              "rows must cost nothing.")
