@@ -31,11 +31,14 @@ def read(path):
             require(sum(part.file_size for part in parts) <= min(MOST_BYTES, steps)
                     and all(part.compress_type in (0, 8) for part in parts), "its size")
             found = {name: file[name] for name in file.files}
-            kinds = CLAIM | ({"lists": "f2"} if "lists" in found else LINES)
+            kinds = CLAIM | ({"lists": "f2"} if "lists" in found else LINES) | (
+                {"objective": "U0"} if "objective" in found else {})
             require({n: f"{v.dtype.kind}{v.ndim}" for n, v in found.items()} == kinds
                     and [len(found[name]) for name in ("fingerprint", "limits")] == [32, 4]
                     and all(v.dtype == float for v in found.values() if v.dtype.kind == "f")
-                    and len(found["units"]) in ((2,) if "lists" in found else (2, 4)), "its arrays")
+                    and len(found["units"]) in (
+                        (2,) if {"lists", "objective"} & set(found) else (2, 4))
+                    and not {"lists", "objective"} <= set(found), "its arrays")
             return found, steps
     except Exception as error:      # whatever a strange file leads to
         raise NotProved(f"the file is not a certificate: {error}") from error
@@ -51,15 +54,35 @@ def numbers(values):
     return exact
 
 
-def rows_of_data(X, y, weight, sums):
-    """Return rows, targets or class numbers and weights of the rows that have one."""
+def rows_of_data(X, y, weight, objective):
+    """Return rows, targets or class numbers and weights of the rows that have one.
+
+    In place of these, what some objectives need: events and times, or the numbers of each row, with
+    a constant where there is one.
+    """
     try:
-        X, y = numbers(X), np.asarray(y).ravel()
+        X, constant = numbers(X), ()
+        if objective == "given" and isinstance(y, tuple):
+            y, *constant = y
+        if names := getattr(np.asarray(y).dtype, "names", None):
+            y = np.column_stack([np.asarray(y)[name].astype(float) for name in names])
+        y = np.asarray(y)
+        if objective not in ("survival", "given"):
+            y = y.ravel()
         w = np.ones(len(y)) if weight is None else numbers(weight).ravel()
         require(X.ndim == 2 and len(X) == len(y) == len(w) and np.isfinite(X).all()
                 and np.all(w >= 0) and 0 < w.sum() < np.inf, "no finite rows with weights")
-        y = numbers(y)[w > 0] if sums else np.unique(y[w > 0], return_inverse=True)[1].ravel()
-        return X[w > 0], y, w[w > 0]
+        if objective in ("errors", "gini", "entropy"):
+            y = np.unique(y[w > 0], return_inverse=True)[1].ravel()
+        else:
+            y = numbers(y)[w > 0]
+            require(y.ndim == 1 + (objective in ("survival", "given")), "no row of numbers")
+            require(np.isfinite(y).all() or objective == "squares", "no finite numbers")
+        if objective == "poisson":
+            require(np.all(y >= 0), "negative counts")
+        elif objective == "survival":
+            require(y.shape[1] == 2 and np.isin(y[:, 0], (0, 1)).all(), "no events and times")
+        return X[w > 0], (y, *map(float, constant)) if constant else y, w[w > 0]
     except Exception as error:
         raise NotProved(f"strange data: {error}") from error
 
@@ -69,14 +92,22 @@ def text(number):
     return repr(float(number)).removesuffix(".0")
 
 
-def words(X, w, sums, limits, penalty, bound, over=None):
-    """Say what is proved; of ``limits``, depth, nodes and rows of a leaf, nodes may be None."""
+def words(X, w, by, limits, penalty, bound, over=None):
+    """Say what is proved by costs that are called ``by``, of trees within some ``limits``.
+
+    These are depth, nodes and rows of a leaf; nodes may be None.
+    """
     depth, nodes, least = limits
     over = over or ("these {} columns" if np.isin(X, (0, 1)).all() else
                     "all thresholds of these {} features").format(X.shape[1])
-    what = (f"costs less than {text(bound)}, at {text(penalty)} a split," if penalty else
-            (f"has a squared error of less than {text(bound)}" if sums else
-             f"makes fewer than {text(bound)} errors") + " by weight" * bool(np.any(w != 1)))
+    weighted, priced = " by weight" * bool(np.any(w != 1)), f", at {text(penalty)} a split,"
+    if by not in ("errors", "squares"):
+        what = f"costs less than {text(bound)}{priced * bool(penalty)} by {by}{weighted}"
+    elif penalty:
+        what = f"costs less than {text(bound)}{priced}"
+    else:
+        what = (f"makes fewer than {text(bound)} errors" if by == "errors" else
+                f"has a squared error of less than {text(bound)}") + weighted
     return (f"no tree of {'any depth' if depth == ANY_DEPTH else f'depth {depth}'}"
             + (f" and {nodes} feature nodes" if nodes is not None else "")
             + f" with at least {least} rows in a leaf" * (least > 1)

@@ -18,6 +18,7 @@ import numpy as np
 
 from odtbook.certificate_file import ANY_DEPTH, NotProved, read, require, rows_of_data, words
 from odtbook.check_candidates import check_candidates
+from odtbook.check_costs import OTHERS, costs_of
 
 __all__ = ["NotProved", "check"]
 MOST_NODES = 64         # of a limit on feature nodes: a line has a bound for each number
@@ -25,51 +26,55 @@ LINES = "tests", "depth", "bound", "table", "reference"
 
 
 @np.errstate(all="ignore")          # of numbers in a strange file
-def check(path, X, y, sample_weight=None):
-    """Return in words what a certificate proves of these rows, or raise NotProved."""
+def check(path, X, y, sample_weight=None, leaf_cost=None):
+    """Return in words what a certificate proves of these rows, or raise NotProved.
+
+    ``leaf_cost(sums)`` is a cost of the reader's own; ``y`` is then what ``statistics`` returned.
+    """
     file, steps = read(path)
-    sums = len(file["units"]) == 4          # of targets and of squares, for a squared error
-    X, y, w = rows_of_data(X, y, sample_weight, sums)
-    mark = hashlib.sha256(f"{len(X)} {X.shape[1]}".encode() + b"".join(
-        part.astype("<f8").tobytes() for part in (X, y, w))).digest()
+    objective = str(file.get("objective", "squares" if len(file["units"]) == 4 else "errors"))
+    require("objective" not in file or objective in OTHERS, "nobody knows this objective")
+    require((objective == "given") == (leaf_cost is not None), "a proof about costs that are given "
+            "needs leaf_cost, and as y the numbers of the rows; no other does")
+    X, y, w = rows_of_data(X, y, sample_weight, objective)
+    mark = hashlib.sha256(f"{len(X)} {X.shape[1]}".encode() + b"".join(part.astype(
+        "<f8").tobytes() for part in ((X, w) if leaf_cost else (X, y, w)))).digest()
     require(mark == file["fingerprint"].tobytes(), "the certificate is of other data")
     if "lists" in file:                     # of candidates for each node, and no lines
         proved = check_candidates(file, X, y, w, steps)
     else:
-        proved = check_lines(file, X, y, w)
-    claim = words(X, w, sums, *proved)
+        proved = check_lines(file, X, y, w, objective, leaf_cost)
+    claim = words(X, w, OTHERS.get(objective, [objective])[0], *proved)
     require(file["claim"] == claim, f"the claim in words is not what the numbers say: {claim}")
     return claim
 
 
-def check_lines(file, X, y, w):
+def check_lines(file, X, y, w, objective, leaf_cost):
     """Return the limits, the penalty and the bound that the lines prove, see ``words``."""
-    sums = len(file["units"]) == 4
     version, max_depth, max_nodes, least = map(int, file["limits"])
-    unit, penalty, centre, scale = [*file["units"], 0.0, 1.0][:4]
+    unit, penalty = file["units"][:2]
     require(version == 3 and 0 <= max_depth <= ANY_DEPTH and max_nodes >= 0 < least
-            and 0 <= penalty < np.inf and np.frexp(unit)[0] == np.frexp(scale)[0] == 0.5,
+            and 0 <= penalty < np.inf and np.frexp(unit)[0] == 0.5,
             "a limit or unit is out of range")
     most = max(0, len(X) // least - 1)      # splits of a tree whose leaves have enough rows
     depth, bound = min(max_depth, most), file["bound"].astype(float)
     limited, depth = max_nodes < min(2**depth - 1, most), min(depth, max_nodes)
     require(max_nodes <= MOST_NODES or not limited, "it has too many feature nodes")
     sizes = np.arange(1, max(1, max_nodes) + 1) if limited else np.array([3])   # three or more
-    y, most = (y[:, None] - centre) * scale, np.floor(w / (unit * scale**2))[:, None]
-    each = most * (y**np.arange(3) if sums else y == np.arange(y.max() + 1))
-    if sums:
-        slop = 2.0**-48 * len(y) * np.abs(y).max() * np.abs(each[:, 1]).sum()
-        most = most * np.maximum(y - y.min(), y.max() - y)**2 * (1 + 1e-12)    # a row can cost
-    n_sums = each.shape[1]          # no tree pays for a split that costs more than all rows can
-    price = min(np.floor(penalty / unit), np.ceil(most.sum()))
-    require(each.sum(axis=0).max() + most.sum() + price < 2**51, "a unit is out of range")
+    costs = costs_of(objective, file["units"], y, w, leaf_cost)
+    # Sums of classes and of squares say whether there are rows; others are counted.
+    numbered, n_sums = least > 1 or objective in OTHERS, costs.numbers.shape[1]
+    similar, most = least == 1 and costs.most is not None, w if costs.most is None else costs.most
     x = np.concatenate([X[:, :0] > 0, *(column[:, None] > np.unique(column)[:-1]
                                         for column in X.T)], axis=1)
     x, group = np.unique(x, axis=0, return_inverse=True)        # equal rows become one
-    amount, group = np.zeros((len(x), n_sums + (least > 1))), group.ravel()
-    np.add.at(amount[:, :n_sums], group, each)
-    amount[:, n_sums:], most = np.bincount(group)[:, None], np.ceil(np.bincount(group, most[:, 0]))
-    lost = amount[:, :n_sums].min(axis=1) * (least == 1 and not sums)       # by class, in any tree
+    amount, group = np.zeros((len(x), n_sums + numbered)), group.ravel()
+    np.add.at(amount[:, :n_sums], group, costs.numbers)
+    amount[:, n_sums:], most = np.bincount(group)[:, None], np.ceil(np.bincount(group, most))
+    single = np.maximum(0, np.ceil(costs.cost(amount[:, :n_sums].sum(axis=0)[:, None])[0]))
+    price = min(np.floor(penalty / unit), 1 + single)       # a leaf is no worse than a dearer split
+    require(most.sum() + single + price < 2**51, "a unit is out of range")
+    lost = amount[:, :n_sums].min(axis=1) * (least == 1 and objective == "errors")  # in any tree
     amount[:, :n_sums] -= lost[:, None]
     x, amount, most = (v[amount.any(axis=1)] for v in (x, amount, most - n_sums * lost))
     tests, left, _, table, reference = (file[name] for name in LINES)
@@ -87,10 +92,9 @@ def check_lines(file, X, y, w):
         return np.all(x[:, path // 2] == path % 2, axis=1)
 
     def leaf(part, root=False):     # costs of leaves, infinite where one has too few rows
-        weight = part[0] if sums else part[:n_sums].sum(axis=0)
-        saved = part[1]**2 / np.maximum(weight, 1) + slop if sums else part[:n_sums].max(axis=0)
-        cost = np.maximum(0, np.floor((part[2] if sums else weight) - saved))
-        few = weight == 0 if least == 1 else part[-1] < least
+        few = part[-1] < least if numbered else part[:1 if objective == "squares" else None].sum(
+            axis=0) == 0
+        cost = np.maximum(0, np.floor(costs.cost(part[:n_sums])))
         return cost if root else np.where(few, np.inf, cost)
 
     def counted(inside, whole, has, line):
@@ -113,7 +117,7 @@ def check_lines(file, X, y, w):
             require(0 <= other < line and left[other] >= left[line] - 1,
                     f"line {line} rests on a line that is not before it, or of too little depth")
             theirs, used = rows_of(other), (refers == other) & (cost < np.inf)
-            require(least == 1 or all(np.array_equal(theirs, inside & (x[:, s] == v))
+            require(similar or all(np.array_equal(theirs, inside & (x[:, s] == v))
                     for v, s in np.argwhere(used)), f"line {line} needs equal rows")
             share = most[inside] * theirs[inside]
             lacks = most[theirs].sum() - np.stack([share.sum() - share @ has, share @ has])[used]
@@ -134,5 +138,5 @@ def check_lines(file, X, y, w):
             inside, amount[inside].sum(axis=0)[:, None], x[inside], line)
         require(np.all((0 <= bound[line]) & (bound[line] <= found)),
                 f"line {line} says {bound[line].max():.0f}, and what follows is {found.max():.0f}")
-    value = unit * ((n_sums - 1) * lost.sum() + bound[-1, -1])
+    value = unit * (costs.constant + (n_sums - 1) * lost.sum() + bound[-1, -1])
     return (max_depth, max_nodes if limited else None, least), penalty, value

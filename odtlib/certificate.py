@@ -36,6 +36,9 @@ NO_SPLIT = 2.0**60              # the cost where one side has too few rows
 MOST_STEPS = 16                 # of a check, for each byte of the file
 HEADER = 256                    # bytes of an array in it, at the most
 MOST_CELLS = 2**27              # distinct rows times distinct splits
+NAMES = {"gini": "Brier score", "entropy": "log loss", "poisson": "half the Poisson deviance",
+         "survival": "log likelihood of survival",
+         "given": "the leaf costs given, up to rounding,"}     # of what trees minimise, in a claim
 
 
 class OptimalityCertificate:
@@ -104,6 +107,12 @@ class CertifiedMixin:
         lowered by at most some parts in 1e9 of the error of a single leaf and the penalty, which
         allows for rounding.
 
+        For entropy, Gini, the Poisson deviance and survival the checker knows the cost of a leaf;
+        the bound is lowered by parts in 1e12 of the weights or counts.  For an objective of your
+        own (also ``LinearLeaves``, several targets, an exposure) it is given ``leaf_cost``, and as
+        ``y`` what ``statistics`` returns for the rows; as nobody knows how that cost rounds, the
+        claim says "up to rounding", and the bound is lowered by parts in 1e9 of a single leaf.
+
         Where each node has a list of candidate splits, the certificate is the lists and the claim;
         the checker tries all trees, and the bound is lowered by 1e-9 of the weights unless these
         and the penalty are whole.
@@ -139,17 +148,22 @@ class CertifiedMixin:
             raise ValueError("certificate proves a number of errors; fit without costs.")
         self.verify(X, y, sample_weight)
         copied, X, y, weight = self._plain_data(X, y, sample_weight)
+        fitted = copied._certified_objective(X, y, weight)
         columns = copied._certified_columns(X)
         if np.isnan(np.asarray(columns, np.float64)).any():
             raise ValueError("certificate needs rows without missing values; fill them and fit "
                              "again.")
-        return copied._write_certificate(columns, y, weight)
+        return copied._write_certificate(columns, y, weight, fitted)
 
-    def _write_certificate(self, X, y, weight):
+    def _write_certificate(self, X, y, weight, fitted=None):
         """Return a certificate that is proved line by line."""
         self._warm_up(X, y, weight)
         warm_up("certificates", next_side, partial(warm_up_writer, self))
-        return Writer(self, Data(self, X, y, weight)).certificate()
+        return Writer(self, Data(self, X, y, weight, fitted)).certificate()
+
+    def _certified_objective(self, X, y, weight):
+        """Return the objective of the fit where it is neither errors nor squares."""
+        return None
 
     # What an option has to be, and what to do instead.
     _certified_options: tuple[tuple[str, object, str], ...] = (
@@ -212,66 +226,159 @@ def splits_of(X):
     return np.concatenate([X[:, [c]] > v[:-1] for c, v in enumerate(values)], axis=1)
 
 
+def exact_parts(numbers):
+    """Return numbers as two halves, (n_rows, 2 K), each of which adds up exactly.
+
+    Each half is a multiple of a power of two, column by column.
+    """
+    halves = []
+    for _ in range(2):
+        total = np.maximum(np.abs(numbers).sum(axis=0), 1e-280)
+        grid = 2.0 ** np.ceil(np.log2(total) - 52)
+        halves.append(np.floor(numbers / grid) * grid)
+        numbers = numbers - halves[-1]
+    return np.concatenate(halves, axis=1)
+
+
 class Data:
     """The rows as the checker sees them: equal rows are one, and costs are whole numbers.
 
     ``x`` says on which side of each split a row is, ``amount`` what it weighs: by class, or its
-    weight and the sums of its targets and of their squares; then its number where leaves need some,
-    and what it can cost.  A search is given *items*: the row, label, weight of each.
+    weight and the sums of its targets and of their squares, or the numbers of another objective;
+    then its number where leaves need some or rows are counted, and what it can cost.  A search is
+    given *items*: the row, label, weight of each.
+
+    ``fitted`` is an objective that is neither errors nor squares.  ``within`` is then what the rows
+    that became one cost at the least, and likewise for squares.
     """
 
-    def __init__(self, model, X, y, weight):
-        self.X, self.y = np.asarray(X, np.float64), y
+    def __init__(self, model, X, y, weight, fitted=None):
+        self.X, self.y, self.fitted = np.asarray(X, np.float64), y, fitted
         self.weight = weight = np.ones(len(y)) if weight is None else weight
         self.penalty, self.least = float(model.split_penalty), int(model.min_samples_leaf)
-        self.sums, self.base, self.slop = not hasattr(model, "classes_"), 0.0, 0.0
+        self.sums = fitted is None and not hasattr(model, "classes_")
+        self.objective = fitted and (fitted.objective.certified or "given")
+        self.base, self.slop, self.spare, self.centre, self.scale = 0.0, 0.0, 0.0, 0.0, 1.0
         rows = splits_of(self.X)
         _, first, self.member = distinct_rows(np.packbits(rows, axis=1))
         rows = rows[first]
-        # No tree pays for a split that costs more than all rows can.
-        self.unit = unit_of(weight, 0.0 if self.sums else min(self.penalty, float(weight.sum())))
+        each, largest_cost = (self._squares if self.sums else
+                              self._numbers if fitted else self._errors)(y, weight)
+        self.n_sums = each.shape[1]
+        single = float(self.costs(each.sum(axis=0)[:, None])[0]) if fitted else np.ceil(
+            largest_cost.sum())
+        self.price = min(np.floor(self.penalty / self.unit), single)
+        amount = np.zeros((len(rows), self.n_sums))
+        np.add.at(amount, self.member, each)
+        largest_cost = np.ceil(np.bincount(self.member, largest_cost))
+        self.within = np.zeros(len(rows))
+        if self.least == 1 and not (self.sums or fitted):
+            common = amount.min(axis=1, keepdims=True)
+            self.base = float((self.n_sums - 1) * common.sum())
+            used = (amount > common).any(axis=1)
+            rows, first, amount = rows[used], first[used], (amount - common)[used]
+            self.within = self.within[used]
+            self.member, self.label = np.nonzero(amount)
+            self.item_weight, largest_cost = amount[self.member, self.label], amount.sum(axis=1)
+        elif self.sums:
+            self.within = np.maximum(0, amount[:, 2] - amount[:, 1]**2 / np.maximum(amount[:, 0],
+                                                                                    1))
+        elif fitted:
+            self.within = self._fitted_costs(amount.T)
+        number = [np.bincount(self.member)] * bool(self.least > 1 or fitted)
+        self.amount = np.column_stack([amount, *number, largest_cost])
+        self.x, self.rows = np.ascontiguousarray(rows), self.X[first]
+
+    def _whole_weights(self, weight):
+        """Set what rows weigh in the search; return their weights in units."""
         whole = np.floor(weight / self.unit)
         # A row of less than a unit is a row for leaf sizes.  All of these weigh a quarter in the
         # search, whose costs are rounded down: ``spare`` keeps sums near a whole number above it.
         self.item_weight = np.where(whole > 0, whole, 0.25 / len(whole))
         self.spare = 0.25 * bool(np.any(whole == 0))
-        self.centre, self.scale, largest_cost = 0.0, 1.0, whole
-        if self.sums:
-            self.centre = float(y.min() + np.mean(y - y.min()))
-            total = whole.sum() * np.ptp(y)**2
-            total += min(self.penalty / self.unit, total)
-            if total > 0:
-                self.scale = float(2.0 ** min(np.floor((48 - np.log2(total)) / 2),
-                                              np.floor((LEAST_UNIT + np.log2(self.unit)) / 2)))
-            self.unit /= self.scale**2
-            self.label = (y - self.centre) * self.scale
-            farthest = np.maximum(self.label - self.label.min(), self.label.max() - self.label)
-            largest_cost = (1 + 2e-12) * whole * farthest**2
-            each = whole[:, None] * self.label[:, None] ** np.arange(3)
-            # More cautious than the checker, whose sums may be rounded in another way.
-            self.slop = 2.0**-46 * len(y) * np.abs(self.label).max() * np.abs(each[:, 1]).sum()
+        return whole
+
+    def _errors(self, y, weight):
+        """Return the weight of each row in its class, and what it can cost at the most."""
+        # No tree pays for a split that costs more than all rows can.
+        self.unit = unit_of(weight, min(self.penalty, float(weight.sum())))
+        self.y = self.label = np.unique(y, return_inverse=True)[1].ravel()
+        whole = self._whole_weights(weight)
+        return whole[:, None] * (self.label[:, None] == np.arange(self.label.max() + 1)), whole
+
+    def _squares(self, y, weight):
+        """Return weight, target and square of each row, and what it can cost at the most."""
+        self.unit = unit_of(weight, 0.0)
+        whole = self._whole_weights(weight)
+        self.centre = float(y.min() + np.mean(y - y.min()))
+        total = whole.sum() * np.ptp(y)**2
+        total += min(self.penalty / self.unit, total)
+        if total > 0:
+            self.scale = float(2.0 ** min(np.floor((48 - np.log2(total)) / 2),
+                                          np.floor((LEAST_UNIT + np.log2(self.unit)) / 2)))
+        self.unit /= self.scale**2
+        self.label = (y - self.centre) * self.scale
+        farthest = np.maximum(self.label - self.label.min(), self.label.max() - self.label)
+        each = whole[:, None] * self.label[:, None] ** np.arange(3)
+        # More cautious than the checker, whose sums may be rounded in another way.
+        self.slop = 2.0**-46 * len(y) * np.abs(self.label).max() * np.abs(each[:, 1]).sum()
+        return each, (1 + 2e-12) * whole * farthest**2
+
+    def _numbers(self, y, weight):
+        """Return the numbers of another objective, and what a row can cost, or one.
+
+        Then no more is known than what all rows cost as one leaf.
+        """
+        fitted, known = self.fitted, self.objective == "gini"
+        if self.objective in ("gini", "entropy"):
+            self.y = np.unique(y, return_inverse=True)[1].ravel()
+        numbers = fitted.numbers
+        sizes, total = np.abs(numbers[numbers != 0]), np.abs(numbers).sum(axis=0)
+        root = float(fitted.costs(numbers.sum(axis=0)[None])[0])
+        most = float(2 * weight.sum()) if known else max(0.0, root)
+        self.unit = float(2.0 ** max(-LEAST_UNIT, np.ceil(np.log2(max(
+            most + min(self.penalty, most), 1e-300))) - 46))
+        # As in ``odtbook.check_costs``, and twice or four times as much, as sums and costs may be
+        # rounded in another way there.
+        if self.objective == "given":
+            slop = 2 * max(2.0**-30 * root, PROOF * fitted.scale)
         else:
-            self.y = self.label = np.unique(y, return_inverse=True)[1].ravel()
-            each = whole[:, None] * (self.label[:, None] == np.arange(self.label.max() + 1))
-        self.price = min(np.floor(self.penalty / self.unit), np.ceil(largest_cost.sum()))
-        amount = np.zeros((len(rows), each.shape[1]))
-        np.add.at(amount, self.member, each)
-        largest_cost = np.ceil(np.bincount(self.member, largest_cost))
-        if self.least == 1 and not self.sums:
-            common = amount.min(axis=1, keepdims=True)
-            self.base = float((each.shape[1] - 1) * common.sum())
-            used = (amount > common).any(axis=1)
-            rows, first, amount = rows[used], first[used], (amount - common)[used]
-            self.member, self.label = np.nonzero(amount)
-            self.item_weight, largest_cost = amount[self.member, self.label], amount.sum(axis=1)
-        number = [np.bincount(self.member)] * (self.least > 1)
-        self.amount = np.column_stack([amount, *number, largest_cost])
-        self.rule = self.sums, each.shape[1], self.least, self.slop
-        self.x, self.rows = np.ascontiguousarray(rows), self.X[first]
+            digits = 4 + np.log(total.max() / sizes.min()) if len(sizes) else 0.0
+            slop = 4 * total.sum() * digits * (2.0**-50 * (16 + len(total))
+                                               + 2.0**-100 * len(y) ** 2)
+        self.slop, self.base = slop / self.unit, fitted.constant / self.unit
+        return exact_parts(numbers), 2 * weight / self.unit if known else np.ones(len(y))
+
+    @property
+    def similar(self):
+        """Whether a bound for some rows bounds others, less what the rows that these lack cost."""
+        return self.least == 1 and self.objective in (None, "gini")
+
+    def _fitted_costs(self, sums):
+        """Return what leaves cost by the objective, in units, given the sums of both halves."""
+        half = self.n_sums // 2
+        return self.fitted.costs((sums[:half] + sums[half:]).T) / self.unit
+
+    def costs(self, sums):
+        """Return what leaves cost, given their sums, (n_amounts, n)."""
+        sums = sums[:self.n_sums]
+        if self.fitted:
+            cost = self._fitted_costs(sums) - self.slop
+        elif self.sums:
+            cost = sums[2] - sums[1] ** 2 / np.maximum(sums[0], 1.0) - self.slop
+        else:
+            cost = sums.sum(axis=0) - sums.max(axis=0)
+        return np.floor(np.maximum(0.0, cost))
+
+    def too_small(self, sums):
+        """Return whether leaves with some sums have too few rows."""
+        if self.fitted or self.least > 1:
+            return sums[self.n_sums] < self.least
+        return sums[:1 if self.sums else self.n_sums].sum(axis=0) == 0
 
     def leaf(self, mask):
         """Return the cost of a leaf with some rows."""
-        return leaf(self.amount[mask].sum(axis=0)[:, None], 0, self.rule)[0]
+        return float(self.costs(self.amount[mask].sum(axis=0)[:, None])[0])
 
     def items(self, mask):
         """Return rows, labels and weights (None if all weigh one) of the items of some rows."""
@@ -370,17 +477,21 @@ class Writer:
 
     def every_split(self, rows, path, depth, wanted, hints):
         """Prove bounds on the sides of all splits; return what follows, and which lines say so."""
-        n_splits = self.data.x.shape[1]
+        n_splits, price = self.data.x.shape[1], self.data.price
         sums = np.zeros((2, self.data.amount.shape[1], n_splits))
         free = np.empty((2, n_splits, len(wanted) + 1))
         table = np.full((n_splits, 2), NOTHING, np.int32)
-        wanted = np.minimum(wanted, open_line(
-            rows, self.rows, self.data.rule, self.data.price, sums, free))
+        open_line(rows, self.rows, sums)
+        wanted = np.minimum(wanted, self.data.costs(sums[:, :, :1].sum(axis=0)))
+        for side in range(2):
+            cost, few = self.data.costs(sums[side]), self.data.too_small(sums[side])
+            free[side, :, 0] = np.where(few, NO_SPLIT, cost)
+            free[side, :, 1:] = np.where(few, NO_SPLIT, np.minimum(cost, price))[:, None]
         order, hint = hints or (np.argsort(free[:, :, 0].sum(axis=0), kind="stable"),
                                 np.zeros(free.shape))
         node = Node(rows, self.rows, sums, order, hint, free, free.copy(), table,
                     np.zeros((2, n_splits), bool), np.zeros(n_splits))
-        similar, position = self.data.least == 1, 0
+        similar, position = self.data.similar, 0
         while position < n_splits:
             first = self.n_lines
             self.make_room(2 * n_splits)
@@ -407,7 +518,7 @@ class Writer:
         """Return the certificate."""
         data, model, report = self.data, self.model, self.model.report_
         self.search = model._proof_search(data, self.depth, self.nodes, Clock(model.time_limit))
-        wanted = np.floor(min(report.objective, report.lower_bound) / data.unit) - data.base
+        wanted = np.floor(min(report.objective, report.lower_bound) / data.unit - data.base)
         self.prove(pack(np.ones(len(data.x)))[0], (), self.depth,
                    np.full(len(self.sizes), max(0.0, wanted)))
         lines, bound = self.lines[:self.n_lines], self.bounds[:self.n_lines].astype(np.int64)
@@ -416,7 +527,9 @@ class Writer:
         max_depth = ANY_DEPTH if model.max_depth is None else min(int(model.max_depth), ANY_DEPTH)
         claim = words(data, max_depth, self.nodes if self.limited else None, value)
         return OptimalityCertificate({
-            "claim": np.array(claim), "fingerprint": fingerprint(data.X, data.y, data.weight),
+            "claim": np.array(claim), "fingerprint": fingerprint(
+                data.X, data.y[:0] if data.objective == "given" else data.y, data.weight),
+            **({"objective": np.array(data.objective)} if data.objective else {}),
             "units": np.array([data.unit, data.penalty] + [data.centre, data.scale] * data.sums),
             "limits": np.array([VERSION, max_depth, self.nodes, data.least]),
             "tests": lines[:, :-2][np.arange(self.depth) < used[:, None]],
@@ -435,36 +548,12 @@ Node = namedtuple("Node", "rows all_rows sums order hint free below table proved
 
 
 @njit(**OPTIONS)
-def leaf(sums, k, rule):
-    """Return what a leaf of the amounts in a column costs, and whether it has too few rows.
-
-    ``sums``, (n_amounts, n_columns) float64, are sums of the amounts of :class:`Data`; ``k`` (int)
-    is the column.  ``rule`` is that of :class:`Data`: whether leaves have a squared error (else
-    classes), how many amounts its cost comes from, the least rows of a leaf, and what rounding may
-    take off.
-    """
-    squares, n_sums, least, slop = rule
-    total = largest_weight = 0.0
-    if squares:
-        total = sums[0, k]
-        cost = np.floor(max(0.0, sums[2, k] - sums[1, k] ** 2 / max(total, 1.0) - slop))
-    else:
-        for c in range(n_sums):
-            total, largest_weight = total + sums[c, k], max(largest_weight, sums[c, k])
-        cost = total - largest_weight
-    return cost, sums[n_sums, k] < least if least > 1 else total == 0
-
-
-@njit(**OPTIONS)
-def open_line(rows, all_rows, rule, price, sums, free):
-    """Write what is on both sides of all splits of some rows; return what a leaf of all costs.
+def open_line(rows, all_rows, sums):
+    """Write what is on both sides of all splits of some rows.
 
     ``rows``, (n_words,) uint64, are the rows as bits, 64 in a word; ``all_rows`` is that of
-    :class:`Node`, ``rule`` that of ``leaf``, and ``price`` (float) what a split costs in units.
-    ``sums``, (2, n_amounts, n_splits) float64, comes in as zeros and receives the amounts of each
-    side; ``free``, (2, n_splits, n_sizes + 1) float64, receives the cost of each side as a leaf
-    and, from place 1 on, that or the price of a split if it is less (NO_SPLIT where it has too few
-    rows).
+    :class:`Node`.  ``sums``, (2, n_amounts, n_splits) float64, comes in as zeros and receives the
+    amounts of each side.
     """
     x, amounts, bits = all_rows[:3]
     n_words, n_splits = bits.shape
@@ -479,18 +568,10 @@ def open_line(rows, all_rows, rule, price, sums, free):
                     sums[0, c, 0] += amount
                     for k in range(n_splits):
                         sums[1, c, k] += amount * x[row, k]
-    whole = leaf(sums[0], 0, rule)[0]
     for c in range(amounts.shape[1]):
         total = sums[0, c, 0]
         for k in range(n_splits):
             sums[0, c, k] = total - sums[1, c, k]
-    for side in range(2):
-        for k in range(n_splits):
-            cost, few = leaf(sums[side], k, rule)
-            free[side, k, 0] = NO_SPLIT if few else cost
-            for n in range(1, free.shape[2]):
-                free[side, k, n] = NO_SPLIT if few else min(cost, price)
-    return whole
 
 
 @njit(**OPTIONS)
@@ -634,7 +715,7 @@ def next_side(position, depth, test, similar, parts, price, wanted, node, n_line
 def warm_up_writer(model):
     """Compile the kernels of the writer, by a line about two rows."""
     data, rows = Data(model, np.eye(2), np.arange(2.0), None), np.ones(2, bool)
-    writer, _ = Writer(model, data), data.leaf(rows)
+    writer = Writer(model, data)
     writer.make_room(1)
     writer.every_split(pack(rows)[0], (), 1, np.zeros(len(writer.sizes)), None)
 
@@ -646,10 +727,16 @@ def words(data, max_depth, max_nodes, value, over=None):
     """
     over = over or ("these {} columns" if np.all((data.X == 0) | (data.X == 1)) else
                     "all thresholds of these {} features").format(data.X.shape[1])
-    value, penalty = number_text(value), number_text(data.penalty)
-    what = (f"costs less than {value}, at {penalty} a split," if data.penalty else
-            (f"has a squared error of less than {value}" if data.sums else
-             f"makes fewer than {value} errors") + " by weight" * bool(np.any(data.weight != 1)))
+    value, priced = number_text(value), f", at {number_text(data.penalty)} a split,"
+    weighted = " by weight" * bool(np.any(data.weight != 1))
+    if data.objective:
+        by = NAMES[data.objective]
+        what = f"costs less than {value}{priced * bool(data.penalty)} by {by}{weighted}"
+    elif data.penalty:
+        what = f"costs less than {value}{priced}"
+    else:
+        what = (f"has a squared error of less than {value}" if data.sums else
+                f"makes fewer than {value} errors") + weighted
     return (f"no tree of {'any depth' if max_depth == ANY_DEPTH else f'depth {max_depth}'}"
             + (f" and {max_nodes} feature nodes" if max_nodes is not None else "")
             + (f" with at least {data.least} rows in a leaf" if data.least > 1 else "")

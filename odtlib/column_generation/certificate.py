@@ -29,7 +29,7 @@ class CertifiedCandidates(CertifiedMixin):
         ("limits", None, "fit without"),
     )
 
-    def _write_certificate(self, X, y, weight):
+    def _write_certificate(self, X, y, weight, fitted=None):
         problem, bound = getattr(self, "problem_", None), self.report_.lower_bound
         splits = [] if problem is None else problem.splits
         n_nodes, budget = len(splits), None
@@ -37,7 +37,7 @@ class CertifiedCandidates(CertifiedMixin):
             budget = None if problem.max_leaves is None else problem.max_leaves - 1
         weight = np.ones(len(y)) if weight is None else weight
         data = SimpleNamespace(X=X, weight=weight, penalty=float(self.split_penalty),
-                               least=int(self.min_samples_leaf), sums=False)
+                               least=int(self.min_samples_leaf), sums=False, objective=None)
         # No tree pays for a split that costs more than all rows.
         amounts = np.append(weight, min(data.penalty, float(weight.sum())))
         if np.any(amounts % 1) or amounts.sum() > LARGEST:

@@ -135,7 +135,6 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
     """
 
     _certified_options = (*CertifiedColumns._certified_options,
-                          ("objective", "errors", "leave it at 'errors'"),
                           ("max_disparity", None, "leave it at None"))
     _parameter_constraints = {
         **TreeClassifier._parameter_constraints,
@@ -213,6 +212,13 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
         """The objective where it is additive, else None."""
         chosen = self.objective
         return ADDITIVE.get(chosen) if isinstance(chosen, str) else chosen
+
+    def _certified_loss(self, y):
+        """Return the objective where a proof is not about errors."""
+        if self._additive is None and self.objective != "errors":
+            raise ValueError(f"certificate has no proof for objective={self.objective!r}; leave it "
+                             "at 'errors', or choose one whose leaves cost a function of sums.")
+        return self._additive
 
     def _warm_up(self, X, y, sample_weight, task=None, protected=None, costs=None, tolerance=None):
         seconds = warm_up_start(self.start)

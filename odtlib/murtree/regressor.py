@@ -12,10 +12,9 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from odtlib.estimator import BinarisingMixin, TreeRegressor
 from odtlib.heuristics.start import warm_up_start
 from odtlib.report import Clock
-from odtlib.tolerance import ROUNDING
 from odtlib.tree import DecisionTree
 
-from .additive import AdditiveRun, AdditiveSolver, check_search
+from .additive import AdditiveRun, check_search
 from .certificate import CertifiedColumns
 from .columns import BudgetPathMixin
 from .objectives.absolute_error import AbsoluteError
@@ -160,13 +159,15 @@ class MurTreeRegressor(CertifiedColumns, BudgetPathMixin, BinarisingMixin, TreeR
     def _warm_up(self, X, y, sample_weight, task=None):
         return warm_up_start(self.start) + warm_up_search("sums")
 
-    _certified_options = (("loss", "squared_error", "a proof for 'squared_error' alone is known"),)
+    _certified_options = ()
 
-    def _proof_solver(self, data, columns, weight, options):
-        fitted = FittedObjective(SquaredError(), columns, data.label, weight)
-        solver = AdditiveSolver(fitted.prepared(columns, min_samples_leaf=data.least), *options,
-                                split_penalty=data.price, min_samples_leaf=data.least)
-        return solver, 1.0, 4 * ROUNDING * fitted.scale + 8 * data.slop + 8
+    def _certified_loss(self, y):
+        """Return the loss where a proof is not about a squared error, or is about several."""
+        if self.loss == "absolute_error":
+            raise ValueError("certificate has no proof for loss='absolute_error'; its leaves cost "
+                             "no function of sums.")
+        return None if self.loss == "squared_error" and y.ndim == 1 else LOSSES.get(
+            self.loss, self.loss)
 
     def _solve(self, X, y, sample_weight, task=None):
         clock = Clock(self.time_limit)

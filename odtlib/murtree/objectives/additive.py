@@ -89,6 +89,8 @@ class AdditiveObjective:
     leaf_value: Any = None
     row_bound: Any = None
     adds_last: bool = False
+    certified: str | None = None        # what proofs call it; None where its costs are given
+    feature_names_: Any = None
 
     def __init__(self, statistics=None, leaf_cost=None, leaf_value=None, row_bound=None, *,
                  adds_last=None):

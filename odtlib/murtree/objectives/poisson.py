@@ -51,6 +51,11 @@ class Poisson(AdditiveObjective):
         self.rate_ = events.sum() / at_risk.sum() if events.any() else 1.0
         return counted(at_risk * self.rate_, events)
 
+    @property
+    def certified(self):
+        """What proofs call it; with an exposure of its own, numbers are given."""
+        return "poisson" if self.exposure is None else None
+
     @staticmethod
     def leaf_cost(sums):
         events = sums[1] if sums[1] > 0.0 else 0.0

@@ -24,7 +24,7 @@ class Entropy(_Shares):
     of all: its rows' log loss where their shares are the probabilities.
     """
 
-    criterion = "entropy"       # of the impurities of a tree's nodes
+    criterion = certified = "entropy"       # of the impurities of a tree's nodes, and of proofs
 
     @staticmethod
     def leaf_cost(sums):
@@ -51,6 +51,8 @@ class Gini(_Shares):
     A leaf costs ``s - sum_k s_k^2 / s``: its rows' squared error, over all classes, where their
     shares are the probabilities.  A row costs at most twice its weight.
     """
+
+    certified = "gini"
 
     @staticmethod
     def leaf_cost(sums):

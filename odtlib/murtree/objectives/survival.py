@@ -63,7 +63,7 @@ class Survival(AdditiveObjective):
     the likelihood is that of Poisson counts ``d`` with exposure ``L``.
     """
 
-    adds_last, leaf_cost = True, staticmethod(Poisson.leaf_cost)
+    adds_last, leaf_cost, certified = True, staticmethod(Poisson.leaf_cost), "survival"
 
     def statistics(self, X, y, sample_weight):
         """Return ``w L, w d`` and what a factor for each row would leave out."""
@@ -190,6 +190,9 @@ class SurvivalTree(MurTreeRegressor):
 
     def _objective_terms(self):
         return {**super()._objective_terms(), "loss": self.loss}
+
+    def _plain_data(self, X, y, sample_weight=None):
+        return super()._plain_data(X, events_and_times(y), sample_weight)
 
     def _check_targets(self, y):
         known = super()._check_targets(y)
