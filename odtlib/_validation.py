@@ -23,7 +23,8 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
-SMALLEST, LARGEST = 1e-100, 1e100   # of weights and targets: their squares are still numbers
+from odtlib.arrays import LARGEST, SMALLEST, fault_of_number, given_numbers, is_missing
+
 INSIDE = {"odtlib", "sklearn", "joblib"}
 REMEDY = "replace it or leave such rows out"
 # Types that rows keep: the first is what all others become.
@@ -32,6 +33,7 @@ NUMBERS: list[type] = [np.float64, np.float32, np.bool_, np.uint8, np.int8, np.i
                        np.int32, np.int64]
 MOST_THREADS = max(64, os.cpu_count() or 1)     # more are of no use
 NUMBERS_BY_KEY = {"class_weight", "min_recall", "min_precision"}
+LISTS_OF_NUMBERS = {"split_penalty", "target_weights", "feature_costs"}
 MOST = 2 ** 53      # no number of rows, nodes or steps is larger, and floats still count exactly
 
 
@@ -65,12 +67,18 @@ def plain_numbers(name, values):
 
     Lists without an entry are refused, and numbers by key that are not finite.
     """
+    if name in LISTS_OF_NUMBERS and hasattr(values, "__len__"):
+        numbers = given_numbers(name, values)
+        if not numbers.size:
+            raise ValueError(f"{name} is empty; give at least one value, or leave it out.")
+        return numbers.tolist()
     if isinstance(values, dict) and name in NUMBERS_BY_KEY:
         for key, number in values.items():
-            fault = _first_fault(np.array([number, 0], object)[:1])[1]
-            if fault is not None or isinstance(number, str):
-                raise ValueError(f"{name} holds {fault or 'text'} for {key!r}; give a finite "
-                                 "number.")
+            fault = fault_of_number(number)
+            if fault is None and not np.isfinite(float(number)):
+                fault = _name_of(float(number))
+            if fault is not None:
+                raise ValueError(f"{name} holds {fault} for {key!r}; give a finite number.")
     if isinstance(values, dict):
         return {key: plain(name, number) for key, number in values.items()}
     if not isinstance(values, list | np.ndarray) and type(values) is not tuple or name == "cv":
@@ -299,6 +307,9 @@ def check_values(name, values, numeric=True):
         raise ValueError(f"{name} has masked entries; replace them or leave such rows out.")
     if getattr(getattr(values, "dtype", None), "names", None):
         raise ValueError(f"{name} holds records; give an array of plain values.")
+    if getattr(getattr(values, "dtype", None), "kind", "") == "c" and name != "X":
+        raise ValueError(f"Complex data not supported: {name} holds complex numbers; give real "
+                         "ones.")
     if not numeric or hasattr(values, "toarray"):
         return
     types = getattr(values, "dtypes", ()) if hasattr(values, "columns") else \
@@ -345,16 +356,10 @@ def check_targets_given(y, numeric=False):
         raise ValueError(f"row {row} of y holds {name}; {REMEDY}.")
 
 
-def _is_missing(value):
-    """Return whether a value is None, NaN, NaT or pandas' NA."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or (
-        isinstance(value, float) and value != value)
-
-
 def _missing(values):
     """Return which values of an array are missing."""
     if values.dtype.kind == "O":
-        return np.frompyfunc(_is_missing, 1, 1)(values).astype(bool)
+        return np.frompyfunc(is_missing, 1, 1)(values).astype(bool)
     return values != values             # NaN and NaT
 
 
@@ -371,6 +376,20 @@ def groups_of_rows(protected):
         raise ValueError("protected holds values of several types; give all groups as text, or all "
                          "as numbers.") from None
     return values
+
+
+def costs_of_rows(costs):
+    """Return the cost of each label for each row as float64; refuse what is no such table."""
+    costs = given_numbers("costs", costs)
+    if costs.ndim != 2:
+        raise ValueError(f"costs has shape {costs.shape}; give one row per row of X, and one "
+                         "column per label.")
+    bad = ~np.isfinite(costs).all(axis=1)
+    if bad.any():
+        row = int(np.argmax(bad))
+        odd = costs[row][~np.isfinite(costs[row])][0]
+        raise ValueError(f"row {row} of costs holds {_name_of(odd)}; give finite numbers.")
+    return costs
 
 
 def fault_of_rows(X, missing):
@@ -416,7 +435,7 @@ def _first_fault(values, missing=False):
                 return row, "a number larger than 1e308"
             except (TypeError, ValueError):
                 return row, f"text ({str(value)!r})" if isinstance(value, str) else (
-                    f"a missing value ({value})" if _is_missing(value) else
+                    f"a missing value ({value})" if is_missing(value) else
                     f"an object of type {type(value).__name__}, and each entry of this argument "
                     "must be a number or a string that reads as a number")
         return None, None
@@ -469,6 +488,9 @@ def check_labels(y):
             raise ValueError(f"Unknown label type: y mixes labels of type {', '.join(kinds)}; "
                              "give labels of one type, and leave rows without a label out."
                              ) from None
+        if getattr(getattr(y, "dtype", None), "kind", "") == "O":
+            raise ValueError(f"Unknown label type: y holds objects of type {kinds[0]}; give labels "
+                             "as text, whole numbers or truth values.") from None
         raise
 
 

@@ -14,7 +14,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from odtlib._validation import (
     EXACT,
@@ -29,6 +29,7 @@ from odtlib._validation import (
     checked,
     checked_weight,
     class_weights,
+    costs_of_rows,
     encoded,
     groups_of_rows,
     numeric_targets,
@@ -167,7 +168,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         if protected is not None:
             by_row["protected"] = groups_of_rows(protected)
         if costs is not None:
-            by_row["costs"] = check_array(costs, dtype=np.float64, input_name="costs")
+            by_row["costs"] = costs_of_rows(costs)
         X, targets, weight, used = self._training_arrays(X, y, sample_weight)
         for name, values in by_row.items():
             check_length(name, values, len(used))

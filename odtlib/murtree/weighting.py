@@ -6,7 +6,7 @@ from math import gcd, lcm
 
 import numpy as np
 
-from odtlib._validation import LARGEST
+from odtlib.arrays import LARGEST
 from odtlib.fit import Fit
 from odtlib.report import pluralised
 from odtlib.tree import DecisionTree

@@ -13,6 +13,7 @@ import odtbook.formulations as formulations
 from odtlib import (
     ColumnGenerationClassifier,
     ConstrainedTreeClassifier,
+    ConstrainedTreeRegressor,
     MurTreeClassifier,
     MurTreeSearch,
 )
@@ -258,3 +259,68 @@ def test_rows_of_numbers_that_no_float_holds_are_refused_by_every_method(kind):
         if hasattr(model, method):
             with pytest.raises(ValueError, match="larger than 1e308"):
                 getattr(model, method)(large)
+
+
+NO_NUMBERS = {
+    "bytes": b"2", "a row of bytes": bytearray(b"2"), "a view": memoryview(b"2"),
+    "a day": np.datetime64("2020"), "a span": np.timedelta64(2), "imaginary": 1 + 1j, "text": "2",
+    "a list": [1, 2], "missing": pd.NA, "no time": pd.NaT, "none": None, "huge": 10**400,
+    "a sign": Decimal("sNaN"), "a type": float}
+ASKED = {       # by name: an action that is given numbers, of which the first is the odd one
+    "class_weight": lambda X, y, odd: MurTreeClassifier(
+        2, class_weight={"no": odd}).fit(X, y),
+    "split_penalty": lambda X, y, odd: MurTreeClassifier(
+        2, split_penalty=[odd, 0.1]).fit(X, y),
+    "costs": lambda X, y, odd: MurTreeClassifier(2).fit(
+        X, y, costs=[[odd, 1]] + [[0, 1]] * (len(y) - 1)),
+    "target_weights": lambda X, y, odd: ConstrainedTreeRegressor(
+        target_weights=[odd, 1]).fit(X, np.zeros((len(X), 2))),
+    "feature_costs": lambda X, y, odd: ColumnGenerationClassifier(2, limits=TreeLimits(
+        max_feature_cost=9, feature_costs=[odd] + [1] * (X.shape[1] - 1))).fit(X, y),
+    "min_recall": lambda X, y, odd: ColumnGenerationClassifier(2, limits=TreeLimits(
+        min_recall={"no": odd})).fit(X, y),
+    "lower": lambda X, y, odd: sets.Box([odd, 0], 9),
+    "A": lambda X, y, odd: sets.Polyhedron([[odd, 1]], 1),
+    "b": lambda X, y, odd: sets.Polyhedron([[1, 1]], [odd]),
+    "B": lambda X, y, odd: sets.MixedBinary([[1, 1]], [[odd]], 1),
+    "S": lambda X, y, odd: sets.Hierarchy([[odd, 1], [1, 1]]),
+    "below": lambda X, y, odd: sets.Implication(({0: odd}, 1), [1], 2),
+    "weights": lambda X, y, odd: sets.Box(0, 9).project([[1, 2]], [odd, 1])}
+
+
+@pytest.mark.parametrize("odd", NO_NUMBERS)
+@pytest.mark.parametrize("name", ASKED)
+def test_what_is_no_number_is_named_wherever_numbers_are_asked_for(name, odd):
+    """Bytes and dates were taken for numbers, and imaginary parts lost."""
+    X, y = rows("CARTClassifier")
+    rows_of_numbers = name in "bB" and np.ndim(NO_NUMBERS[odd])     # of one dimension too many
+    with pytest.raises(ValueError, match="must (be|have)" if rows_of_numbers else
+                       f"^{name} holds [^\n]*; give (a finite )?numbers?\\.$"):
+        ASKED[name](X, y, NO_NUMBERS[odd])
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_numbers_of_exact_types_are_numbers(name):
+    X, y = rows("CARTClassifier")
+    for make in (Decimal, Fraction, np.array, np.longdouble, np.uint8):
+        ASKED[name](X, y, make(1))
+
+
+def test_complex_numbers_and_objects_beside_the_rows_are_refused_in_one_line():
+    X, y = rows("CARTClassifier")
+    numbers = np.arange(len(y)) % 2
+    for targets, weight in ((numbers + 1j, None), (y, numbers + 1 + 0j),
+                            (numbers.astype(float).astype(object), None),
+                            (np.array([Decimal(int(k)) for k in numbers]), None)):
+        for model in (MurTreeClassifier(1), ConstrainedTreeClassifier()):
+            with pytest.raises(ValueError, match="omplex|Unknown label type: y holds objects") \
+                    as refused:
+                model.fit(X, targets, weight)
+            assert "\n" not in str(refused.value)
+    with pytest.raises(ValueError, match="^costs has shape "):
+        MurTreeClassifier(1).fit(X, y, costs=numbers)
+    with pytest.raises(ValueError, match="^row 0 of costs holds NaN"):
+        MurTreeClassifier(1).fit(X, y, costs=np.full((len(y), 2), np.nan))
+    for weights in ([1e308, 1e308], [1e-320, 1]):
+        with pytest.raises(ValueError, match="target_weights must be 2 positive numbers"):
+            ConstrainedTreeRegressor(target_weights=weights).fit(X, np.zeros((len(X), 2)))

@@ -9,6 +9,7 @@ from inspect import signature
 import numpy as np
 from numpy.typing import ArrayLike
 
+from odtlib.arrays import LARGEST, SMALLEST, given_numbers
 from odtlib.constrained import _projections
 
 MAX_PIECES = 4096
@@ -41,11 +42,13 @@ class Piece:
              lower: float | ArrayLike = -np.inf, upper: float | ArrayLike = np.inf) -> Piece:
         """Make a polyhedron; what is left out stands for no rows and no bounds."""
         none = np.zeros((0, n_targets))
-        equal, rows = (none if a is None else np.array(a, float, ndmin=2) for a in (equal, rows))
-        equal_rhs, rhs = ([] if b is None else b for b in (equal_rhs, rhs))
-        return cls(equal, np.array(equal_rhs, float, ndmin=1), rows, np.array(rhs, float, ndmin=1),
-                   np.broadcast_to(np.array(lower, float), n_targets).copy(),
-                   np.broadcast_to(np.array(upper, float), n_targets).copy())
+        equal, rows = (none if a is None else np.atleast_2d(given_numbers(name, a))
+                       for name, a in (("equal", equal), ("rows", rows)))
+        equal_rhs, rhs = (np.atleast_1d(given_numbers(name, [] if b is None else b))
+                          for name, b in (("equal_rhs", equal_rhs), ("rhs", rhs)))
+        lower, upper = (np.broadcast_to(given_numbers(name, bound), n_targets).copy()
+                        for name, bound in (("lower", lower), ("upper", upper)))
+        return cls(equal, equal_rhs, rows, rhs, lower, upper)
 
     def __and__(self, other):
         return Piece(np.vstack([self.equal, other.equal]),
@@ -377,18 +380,16 @@ def target_weights(weights, n_targets, name="weights"):
     """Return the weight of each target in squared distances; ones by default."""
     if weights is None:
         return np.ones(n_targets)
-    try:
-        weights = np.array(weights, dtype=np.float64, order="C")
-    except (TypeError, ValueError, OverflowError):
-        weights = np.array(np.nan)
-    if weights.shape != (n_targets,) or not np.all(weights > 0) or np.isinf(weights).any():
+    weights = given_numbers(name, weights)
+    if weights.shape != (n_targets,) or not np.all((weights >= SMALLEST) & (weights <= LARGEST)):
         numbers = "a positive number" if n_targets == 1 else f"{n_targets} positive numbers"
-        raise ValueError(f"{name} must be {numbers}, one per target, got {weights.tolist()}.")
+        raise ValueError(f"{name} must be {numbers}, one per target, from {SMALLEST:g} to "
+                         f"{LARGEST:g}, got {weights.tolist()}.")
     return weights
 
 
 def vector(value, name, n_targets=None):
-    value = np.asarray(value, dtype=np.float64)
+    value = given_numbers(name, value)
     if value.ndim > 1 or np.isnan(value).any():
         raise ValueError(f"{name} must be a number or a vector with one number per target, got "
                          f"{value!r}.")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from odtlib.arrays import distinct_rows
+from odtlib.arrays import distinct_rows, given_numbers
 from odtlib.constrained.sets.base import MAX_PIECES, FeasibleSet, Piece, checked_members
 from odtlib.constrained.sets.shapes import Box, Polyhedron, bounds, system
 
@@ -91,7 +91,9 @@ class Implication(UnionOf):
 
     def __init__(self, below: tuple[dict[int, float], float], then_zero: Sequence[int],
                  n_targets: int) -> None:
-        coefficients, threshold = dict(below[0]), float(below[1])
+        named = dict(below[0])
+        *numbers, threshold = given_numbers("below", [*named.values(), below[1]]).tolist()
+        coefficients = dict(zip(named, numbers))
         self.below, self.then_zero = (coefficients, threshold), sorted(then_zero)
         named = [*coefficients, *self.then_zero]
         if not coefficients or not self.then_zero or not all(0 <= j < n_targets for j in named):
@@ -134,9 +136,9 @@ class MixedBinary(FeasibleSet):
                  b_eq: float | ArrayLike | None = None, lower: float | ArrayLike = -np.inf,
                  upper: float | ArrayLike = np.inf) -> None:
         self.A, self.b = system(A, b)
-        self.B = np.array(B, dtype=np.float64, ndmin=2)
+        self.B = np.atleast_2d(given_numbers("B", B))
         self.n_targets = self.A.shape[1]
-        if len(self.B) != len(self.A) or self.B.shape[1] == 0:
+        if self.B.ndim != 2 or len(self.B) != len(self.A) or self.B.shape[1] == 0:
             raise ValueError(f"B must have one row for each of the {len(self.A)} rows of A and one "
                              f"column per binary, got shape {self.B.shape}.")
         self.A_eq, self.b_eq = system(A_eq, b_eq, self.n_targets)

@@ -10,6 +10,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike
 
+from odtlib.arrays import given_numbers
 from odtlib.constrained import _projections
 from odtlib.constrained.sets.base import (
     MAX_PIECES,
@@ -36,8 +37,9 @@ def bounds(lower, upper, n_targets):
 
 def system(A, b, n_columns=0):
     """Return a matrix and its right sides as arrays; without ``A``, with no row."""
-    A, b = (np.zeros((0, n_columns)), 0.0) if A is None else (np.array(A, float, ndmin=2), b)
-    b = np.broadcast_to(np.asarray(b, dtype=np.float64), len(A)).copy() if np.ndim(b) < 2 else b
+    A, b = (np.zeros((0, n_columns)), 0.0) if A is None else \
+        (np.atleast_2d(given_numbers("A", A)), b)
+    b = np.broadcast_to(given_numbers("b", b), len(A)).copy() if np.ndim(b) < 2 else b
     if A.ndim != 2 or np.shape(b) != (len(A),) or not np.isfinite(A).all() or np.isnan(b).any():
         raise ValueError(f"A must be a finite matrix with one column per target and b one number "
                          f"per row, got shapes {A.shape} and {np.shape(b)}.")
@@ -276,7 +278,7 @@ class Polyhedron(FeasibleSet):
         if A is None and A_eq is None:
             raise ValueError("a Polyhedron needs A and b, or A_eq and b_eq; for bounds alone use "
                              "Box.")
-        self.n_targets = np.array(A_eq if A is None else A, ndmin=2).shape[1]
+        self.n_targets = np.atleast_2d(given_numbers("A", A_eq if A is None else A)).shape[1]
         self.A, self.b = system(A, b, self.n_targets)
         self.A_eq, self.b_eq = system(A_eq, b_eq, self.n_targets)
         if self.A.shape[1] != self.A_eq.shape[1]:
@@ -311,7 +313,7 @@ class Hierarchy(Polyhedron):
     """
 
     def __init__(self, S: ArrayLike, nonnegative: bool = False) -> None:
-        self.S = np.array(S, dtype=np.float64, ndmin=2)
+        self.S = np.atleast_2d(given_numbers("S", S))
         if self.S.ndim != 2 or not np.isfinite(self.S).all():
             raise ValueError("S must be a finite matrix, one row per target and one column per "
                              "bottom series.")
