@@ -25,11 +25,15 @@ from numba.core.compiler import CompileResult
 
 _IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+(\S+)[ \t]+)?import[ \t]*"
                      r"(\([^)]*\)|(?:\\\n|[^\n;])*)", re.MULTILINE)
+_RUN_AT_ONCE = re.compile(r"(?:if|elif|else|try|except|finally|with)\b(?!.*TYPE_CHECKING)")
 _first = {}       # module: the digest of its file when this process looked at it first
 
 
 def stamp(module: str) -> str | None:
     """Return a digest of the files of a module and of all that it imports from our packages.
+
+    What a function imports when it is called is none of it: whether that is loaded yet differs from
+    process to process, and each would take away the code that another has kept.
 
     None if one of them changed since this process read it: what is compiled from the old text that
     is in memory must not be kept under the name of the new one.
@@ -61,8 +65,18 @@ def _look(file, *change):
     text = re.sub("#.*", "", content.decode(errors="replace"))
     imports = [(whence, [part.split()[0] for part in re.sub(r"[()\\]", "", names).split(",")
                          if part.strip()])
-               for whence, names in _IMPORT.findall(text)]
+               for whence, names in (found.groups("") for found in _IMPORT.finditer(text)
+                                     if _is_run_at_once(text, found.start()))]
     return hashlib.sha256(content).hexdigest(), imports
+
+
+def _is_run_at_once(text, start):
+    """Tell whether an import statement runs with its module: outside functions and classes."""
+    if not text[start].isspace():
+        return True
+    outer = next((line for line in reversed(text[:start].splitlines())
+                  if line and not line[0].isspace()), "")
+    return _RUN_AT_ONCE.match(outer) is not None
 
 
 def _modules(imports, package):

@@ -37,6 +37,10 @@ from odtlib.chain.deep import bottom as lowest, factors
 @njit(**INNER)
 def twice(number):
     return lowest.once(number) * factors.FACTOR
+
+def as_text():
+    from . import beside
+    return str(beside)
 """,
     "chain/deep/__init__.py": "",
     "chain/deep/factors.py": "FACTOR = 2",
@@ -373,3 +377,63 @@ def test_make_compiles_after_an_edit_at_any_depth(package, edit, name):
 
     edit(name, "import", "import ")
     assert would_compile() == (False, True)
+
+
+STAMPS = """
+import importlib, pkgutil, sys
+{first}
+import odtlib
+from odtlib._numba.sources import stamp
+for module in ("certificate", "heuristics.local_search", "murtree._search", "continuous._kernels",
+               "column_generation._kernels", "constrained._projections"):
+    importlib.import_module("odtlib." + module)
+    print(stamp("odtlib." + module))
+"""
+EVERYTHING = """
+import odtlib
+for module in pkgutil.walk_packages(odtlib.__path__, "odtlib."):
+    importlib.import_module(module.name)
+"""
+
+
+def test_what_else_a_process_has_loaded_changes_no_stamp(package):
+    """With a picture drawn first, kernels were compiled anew, and those of others taken away."""
+    found = run(package, STAMPS.format(first=""))
+    assert found == run(package, STAMPS.format(first=EVERYTHING)) and "None" not in found
+    alone = ("from odtlib.chain import top\n"
+             "print(top.answer(20), *top.answer.stats.cache_misses.values())")
+    run(package, ANSWER)
+    assert run(package, alone) == ["42"]
+    assert run(package, ANSWER) == ["42", "0", "1"]
+
+
+def test_only_imports_that_run_with_the_module_count():
+    text = """
+import a
+from b import (c,
+    d)
+def f():
+    import no
+    if True:
+        import no
+class C:
+    from no import no
+if TYPE_CHECKING:
+    from no import no
+@decorated
+def g(x,
+      y):
+    import no
+try:
+    import e
+except ImportError:
+    from f import g
+with h:
+    import i
+else_where = 1
+for no in ():
+    import no
+"""
+    found = [match[0] for match in sources._IMPORT.finditer(text)
+             if sources._is_run_at_once(text, match.start())]
+    assert [words.split()[1] for words in found] == ["a", "b", "e", "f", "i"]
