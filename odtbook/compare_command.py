@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odtbook.experiments.book import PACKAGE, book_root, file_name, suggestion
+from odtbook.files import hand_over
 from odtlib.requirements import needs
 
 if TYPE_CHECKING:
@@ -144,7 +146,8 @@ def run(options) -> int:
     print(f"{measure}: the first is {one}, the second {other}; runs of the same "
           f"{', '.join(table.attrs['paired'])}; an interval with 0 tells no difference.\n{text}")
     names = [os.path.basename(name) for name in (one, other)]
-    out = f"compare-{file_name({names[0]: [names[1]], measure: []})}.png"
-    drawn(table, *names).figure.savefig(out, dpi=150, bbox_inches="tight")
+    out, content = f"compare-{file_name({names[0]: [names[1]], measure: []})}.png", BytesIO()
+    drawn(table, *names).figure.savefig(content, dpi=150, bbox_inches="tight")
+    hand_over(Path(out), content.getvalue())
     print(f"picture: {out}")
     return 0

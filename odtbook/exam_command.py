@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from odtbook.files import hand_over
+
 
 def _gini(random):
     a, b, c, d = (int(n) for n in random.integers(1, 9, 4))
@@ -147,13 +149,18 @@ def exam_command(options) -> int:
     """Write the questions to one Markdown file and the solutions to another."""
     if options.seed < 0:
         raise ValueError(f"--seed {options.seed} draws no numbers; use 0 or more.")
-    asked = questions(options.seed)
-    options.to.mkdir(parents=True, exist_ok=True)
+    asked, files = questions(options.seed), {}
     for part, name in ((1, "exam"), (2, "solutions")):
         lines = [f"# Optimal decision trees: {name} {options.seed}",
                  f"{sum(points for points, _, _ in asked)} points.",
                  *(f"**{k}.** ({q[0]} points) {q[part]}" for k, q in enumerate(asked, 1))]
-        file = options.to / f"{name}-{options.seed}.md"
-        file.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+        files[options.to / f"{name}-{options.seed}.md"] = "\n\n".join(lines) + "\n"
+    options.to.mkdir(parents=True, exist_ok=True)
+    for file, text in files.items():
+        if file.exists() and file.read_bytes() != text.encode():
+            raise ValueError(f"{file} exists, and is not as `odt exam` writes it; move it, or name "
+                             "another folder by --to.")
+    for file, text in files.items():
+        hand_over(file, text)
         print(file)
     return 0

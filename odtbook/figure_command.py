@@ -11,6 +11,7 @@ from pathlib import Path
 
 from odtbook.experiments.book import book_root, file_name, suggestion
 from odtbook.figure_code import figures, find
+from odtbook.files import hand_over, to_write
 from odtlib.requirements import needs
 
 FORMATS = {".png": "image/png", ".svg": "image/svg+xml", ".pdf": "application/pdf"}
@@ -201,15 +202,14 @@ def run(options):
     out = Path(options.out or f"figure-{figure.number}{'-' * bool(ending)}{ending}.png")
     if out.suffix.lower() not in FORMATS:
         raise ValueError(f"--out {out}: end the name with {', '.join(FORMATS)}.")
-    if not out.parent.is_dir():
-        raise ValueError(f"--out {out}: there is no folder {out.parent}.")
+    to_write(out)
     if taken := seconds().get(figure.name):
         from odtbook.experiments.runner import KERNEL_SECONDS
         print(f"figure {figure.number}: {figure.page.stem}, cell {figure.cell}; about "
               f"{round(taken + KERNEL_SECONDS)} s", file=sys.stderr)
     content = draw(figure, changes, rerun=options.rerun, jobs=options.jobs,
                    ending=out.suffix.lower())
-    out.write_bytes(content)
+    hand_over(out, content)
     caption = " ".join(figure.caption.split())
     if ending:
         caption = (f"figure {figure.number} with {_words(changes, options.rerun)}. Its caption in "

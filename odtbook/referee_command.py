@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from odtlib.requirements import needs
 
@@ -33,8 +34,10 @@ def add_parser(commands) -> None:
 def run(options) -> int:
     """Print the verdict."""
     needs("pandas", "tables", "odt referee")
+    from odtbook.files import hand_over, to_write
     from odtbook.referee import referee
     from odtbook.tables import read_table
+    save = to_write(options.save, options.tree, options.data) if options.save else None
     table = read_table(options.data, options.target)
     verdict = referee(
         Path(options.tree), table.X, table.y, max_depth=options.depth, max_nodes=options.nodes,
@@ -43,8 +46,11 @@ def run(options) -> int:
     print(verdict)
     if verdict.better is not None:
         print(verdict.better.to_text())
-    if options.save and verdict.better is not None:
-        Path(options.save).write_text(verdict.better.to_json(), encoding="utf-8")
-    elif options.save and verdict.certificate is not None:
-        verdict.certificate.save(options.save)
+    if save and verdict.better is not None:
+        hand_over(save, verdict.better.to_json())
+    elif save and verdict.certificate is not None:
+        with TemporaryDirectory() as folder:
+            proof = Path(folder) / "proof"
+            verdict.certificate.save(proof)
+            hand_over(save, proof.read_bytes())
     return 0 if verdict.status == "optimal" else 1
