@@ -13,6 +13,7 @@ import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
@@ -55,6 +56,9 @@ from odtlib.text import threshold_text
 from odtlib.tree import DecisionTree
 
 FOLDS, REPEATS = 5, 10                  # fewer than five folds are no verdict
+FOR_FOLDS, NO_MORE, LAST = 0.9, 0.97, 1.7   # of the time: folds are planned for; last; need
+FOREST = 10_000                         # rows of one of its trees
+ATTEMPTS = 5                            # to find out on how many rows
 Z = 1.96                                # standard deviations of a 95 % interval
 PILOT, TUNED = 500, 1000                # rows of the first fold; rows on which sizes are chosen
 LARGEST_PROOF = 5e7                     # rows times questions squared
@@ -103,6 +107,13 @@ class Question:
     def classes(self) -> bool:
         """Whether the target has classes."""
         return self.table.task == "classification"
+
+    @cached_property
+    def columns(self) -> np.ndarray:
+        """The rows as scikit-learn's methods take them, but for gaps, which each fold fills."""
+        X = self.table.encoder(keep_gaps=True).fit_transform(self.table.X).to_numpy(float)
+        gaps = np.isnan(X)
+        return np.hstack([_within_float32(X), gaps[:, gaps.any(axis=0)]])
 
     def row_weights(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray | None:
         """Return the weights of rows of the table by their classes; None where all weigh one."""
@@ -257,7 +268,7 @@ def protocol(question: Question, seconds: float, leaves: int = 2) -> dict[str, t
         The callable takes rows and the values of one dict; its estimator is not fitted.
     """
     table, depths, classes = question.table, question.depths, question.classes
-    least = max(1, min(LEAF, len(table.y) // 20))
+    least, large = max(1, min(LEAF, len(table.y) // 20)), len(table.y) > 2000
     draws = {"random_state": question.seed}
     weighed = {"class_weight": question.weights} if classes else {}
     optimal, cart, forest, boosting = (
@@ -292,11 +303,12 @@ def protocol(question: Question, seconds: float, leaves: int = 2) -> dict[str, t
         "logistic regression" if classes else "linear regression": (
             linear, [{"strength": s} for s in (30.0, 1.0)]),
         "forest": (lambda rows, smallest: forest(
-            50 if len(table.y) <= 2000 else 30, min_samples_leaf=smallest, **draws, **weighed),
+            30 if large else 50, min_samples_leaf=smallest, max_samples=min(FOREST, len(rows)),
+            max_features="sqrt" if classes else 1 / 3 if large else 1.0, **draws, **weighed),
             [{"smallest": 5}, {"smallest": 1}]),
         "boosting": (lambda rows, largest: boosting(
             max_iter=50, learning_rate=0.2, max_leaf_nodes=largest, min_samples_leaf=least,
-            **draws),
+            max_bins=63 if large else 255, **draws),
             [{"largest": 8}, {"largest": 31}]),
     }
 
@@ -459,11 +471,11 @@ def fit_tree(question: Question) -> Found:
         with suppress(ValueError):
             first.certificate(table.X.iloc[few], table.y[few], question.row_weights(few))
         clock.start += max(0.0, clock.elapsed - begun - 5)
-        chosen, ended = _choice(question, TREE, rows, clock.time_limit / 100, most=2 * TUNED)
+        chosen, ended = _choice(question, TREE, rows, clock.time_limit / 150, most=2 * TUNED)
     if ended:
         lines.append(f"The clock ended {ended} of the fits that chose the size of the tree; with "
                      "more time (--time) it may be another.")
-    model = protocol(question, round(max(0.5, 0.15 * clock.time_limit), 1))[TREE][0](rows, **chosen)
+    model = protocol(question, round(max(0.5, 0.1 * clock.time_limit), 1))[TREE][0](rows, **chosen)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         _fitted(question, model, rows)
@@ -758,7 +770,8 @@ def judge(question: Question) -> Judged:
     """Cross-validate every method, with as many rounds of five folds as the time suffices for.
 
     Where it does not suffice for one round on all rows, a stratified draw of them is used; where
-    it does not suffice for one on 500 rows either, there is no verdict.
+    it does not suffice for one on 500 rows either, the optimal tree is compared with fewer methods,
+    CART of the same size being the last; where not even that can be done, there is no verdict.
 
     Parameters
     ----------
@@ -775,19 +788,21 @@ def judge(question: Question) -> Judged:
     metrics.sort(key=lambda metric: metric != question.metric)
     labels = np.unique(table.y)
     counted = labels if not question.classes else np.array([label for label in labels if all(
-        label in table.y[fold[0]] for folds in rounds for fold in folds)])
+        label in table.y[fold.test] for folds in rounds for fold in folds)])
     left_out = [str(label) for label in labels if label not in counted]
     if question.classes and len(counted) < 2:
         metrics.remove("balanced accuracy")
         if question.metric == "balanced accuracy" and not why:
             why = (f"not each of {FOLDS} folds has a row of {_listed(left_out)}, so their balanced "
                    "accuracy says nothing of it.")
-    found = {name: np.empty(n, table.y.dtype) for name in protocol(question, 1.0)}
+    names = list(rounds[0][-1].answers) if rounds else []
+    found = {name: np.empty(n, table.y.dtype) for name in names}
     chances, records, ended = {name: np.full(n, np.nan) for name in found}, [], 0
     for number, folds in reversed(list(enumerate(rounds))):     # the first is what is kept
-        for k, (test, answers, _, stopped, _) in enumerate(folds):
-            ended, y = ended + stopped, table.y[test]
-            for name, (answer, chance) in answers.items():
+        for k, fold in enumerate(folds):
+            ended, test, y = ended + fold.ended, fold.test, table.y[fold.test]
+            for name in names:
+                answer, chance = fold.answers[name]
                 record = {"method": name, "round": number, "fold": k, **{
                     metric: question.score(y, answer, metric, counted) for metric in metrics}}
                 found[name][test] = answer
@@ -807,9 +822,14 @@ def judge(question: Question) -> Judged:
              f"{splits} part{'s' * (splits > 1)} of at most {TUNED:,} of their rows. In brackets "
              "a 95 % interval that allows for overlapping training rows"
              + " and for how few rows a class has" * question.classes + "."]
+    late = [name for name in protocol(question, 1.0) if name not in names]
+    if late:
+        lines.append(f"The time did not suffice for: {', '.join(late)} (--time).")
     if left_out and "balanced accuracy" in metrics:
         lines.append(f"Balanced accuracy leaves {_listed(left_out)} out, of which not every fold "
                      "has a row.")
+    if 0.8 * len(rows) > FOREST and "forest" in names:
+        lines.append(f"Each tree of the forest learns from a draw of {FOREST:,} rows.")
     if ended:
         lines.append(f"The clock ended {ended} of the fits of optimal trees and tuned CART for it; "
                      "with more time (--time) they may be better.")
@@ -820,103 +840,134 @@ def judge(question: Question) -> Judged:
     return Judged(question, lines, pd.DataFrame(records), rows,
                   {name: values[rows] for name, values in found.items()},
                   {name: values[rows] for name, values in chances.items()
-                   if not np.isnan(values[rows]).any()}, [fold[2] for fold in rounds[0]], counted)
+                   if not np.isnan(values[rows]).any()}, [fold.tree for fold in rounds[0]], counted)
+
+
+@dataclass
+class Fold:
+    """What the methods that the time sufficed for say of the test rows of one fold.
+
+    ``seconds`` is what it took, of which ``choosing`` went to the sizes of the methods.
+    """
+
+    test: np.ndarray
+    answers: dict[str, tuple]
+    tree: BaseEstimator
+    ended: int
+    choosing: float
+    seconds: float = 0.0
 
 
 def _rounds(question):
     """Return the rounds, each a list of folds, their rows, inner splits, and why there are none.
 
-    A fold on few rows, and one on four times as many, say how many rows the time suffices for.
+    How many rows the time suffices for is foretold from the folds that were measured; the first is
+    on few rows.  A foretold fold is measured before the other four are begun.
     """
     clock, everything = question.clock, np.arange(len(question.table.y))
-    until = clock.elapsed + 0.8 * clock.remaining
-    few = everything if len(everything) <= 2 * PILOT else drawn(question, everything, PILOT, 4)
+    n, methods, rounds, splits = len(everything), len(protocol(question, 1.0)), [], 1
+    until, end = FOR_FOLDS * clock.time_limit, NO_MORE * clock.time_limit
+    few = rows = everything if n <= 2 * PILOT else drawn(question, everything, PILOT, 4)
     with _alone():
-        pilot, one, chosen = _timed(question, few, np.inf)
+        tiny = drawn(question, everything, 60, 3)
+        _fold(question, tiny, tiny, 0.05, until, 1)         # loads what is timed
+        pilot = _folds(question, few, 0, until if few is everything else 2 * end, 1, most=1)
         if not pilot:
             return [], few, 1, f"{FOLDS} folds need more rows, or groups."
-        # What one more row costs; sizes are chosen on few rows, however many there are.
-        fixed, known, growth = one - chosen, len(few), len(everything) / len(few)
-        each = fixed / known * growth ** 0.15
-        some = drawn(question, everything, 4 * PILOT, 5)
-        if len(few) < len(some) < len(everything) and clock.elapsed + 6 * one < until:
-            more, whole, choice = _timed(question, some, until)
-            if more:
-                each = max((whole - choice - fixed) / (len(some) - known),
-                           0.25 * (whole - choice) / len(some))
-                fixed, chosen, known = whole - choice, choice, len(some)
-        until_last = min(0.95 * clock.time_limit, 1.15 * clock.time_limit - FOLDS * one)
-        left = (min(until, until_last) - clock.elapsed) / (1.1 * FOLDS) - fixed     # for a fold
-        whole = each * (len(everything) - known)
-        splits = 3 if left > 3 * chosen + whole else 1
-        size = len(everything) if left > chosen + whole else int(np.clip(
-            known + (left - chosen) / max(each, 1e-9), len(few), len(everything)))
-        for number in dict.fromkeys([size, len(few)]):
-            rows, begun = drawn(question, everything, number, 4), clock.elapsed
-            same = len(rows) == len(few) and splits == 1
-            # five folds on few rows may take some time more than there is
-            end = until_last if number > len(few) else 1.15 * clock.time_limit
-            rounds = [_folds(question, rows, 0, end, splits, pilot if same else [])]
-            if len(rounds[0]) == FOLDS:
+        # sizes are chosen on few rows, however many there are
+        chosen, measured = pilot[0].choosing, {len(few): pilot[0].seconds - pilot[0].choosing}
+
+        def affordable():
+            size = _expected(measured, seconds=(until - clock.elapsed) / FOLDS - chosen)
+            return n if size > 0.7 * n else int(size) if size > 1.5 * len(few) else len(few)
+
+        for attempt in range(ATTEMPTS):
+            last = not rounds and attempt == ATTEMPTS - 1
+            size = len(few) if last else affordable()
+            if rounds and size < 1.5 * len(rows):
                 break
-            splits = 1
-        else:
-            return [], few, 1, f"the time did not suffice for {FOLDS} folds; give more (--time)."
-        spent = (clock.elapsed - begun) * (1.25 if same else 1.0)
-        # time that is left over is for more rows rather than for more rounds
-        each = min(each, 0.25 * spent / FOLDS / len(rows))
-        size = min(len(everything), len(rows) + int(
-            ((until - clock.elapsed) / 1.2 - spent) / (FOLDS * max(each, 1e-9))))
-        if size > 1.5 * len(rows):
-            more, begun = drawn(question, everything, size, 4), clock.elapsed
-            larger = _folds(question, more, 0, until, splits)
-            if len(larger) == FOLDS:
-                rounds, rows, spent = [larger], more, clock.elapsed - begun
+            inner = 3 if (until - clock.elapsed) / FOLDS > 3 * chosen + 2 * _expected(
+                measured, rows=n) else 1
+            some, begun = drawn(question, everything, size, 4), clock.elapsed
+            small = len(some) == len(few)
+            folds = pilot if small and inner == 1 else _folds(
+                question, some, 0, until, inner, most=1)
+            measured[len(some)] = (1 + (len(folds[0].answers) < methods)) * max(
+                1e-3, folds[0].seconds - folds[0].choosing)
+            fits = begun + FOLDS * folds[0].seconds < end and len(folds[0].answers) == methods
+            if small or (fits and affordable() + len(some) / FOLDS < 1.5 * len(some)):
+                folds = _folds(question, some, 0, end, inner, folds)
+                if len(folds) == FOLDS:
+                    rounds, rows, splits = [folds], some, inner
+                elif not rounds:
+                    return [], few, 1, (f"the time did not suffice for {FOLDS} folds; give more "
+                                        "(--time).")
+                measured[len(some)] = max(1e-3, float(np.mean(
+                    [fold.seconds - fold.choosing for fold in folds])))
+        compared = set(rounds[0][-1].answers)
+        spent = sum(fold.seconds for fold in rounds[0])
         while len(rounds) < REPEATS and clock.elapsed + 1.2 * spent < until:
             rounds.append(_folds(question, rows, len(rounds), until, splits))
-    return [folds for folds in rounds if len(folds) == FOLDS], rows, splits, ""
+    return [folds for folds in rounds if len(folds) == FOLDS
+            and compared <= set(folds[-1].answers)], rows, splits, ""
 
 
-def _timed(question, rows, until):
-    """Return the first fold on some rows, its seconds, and those in which sizes were chosen."""
-    begun = question.clock.elapsed
-    pilot = _folds(question, rows, 0, until, 1, most=1)
-    return pilot, question.clock.elapsed - begun, sum(fold[4] for fold in pilot)
+def _expected(measured, rows=None, seconds=None):
+    """Return how long a fold takes on so many rows, or on how many rows it takes so long.
+
+    By a power of the rows, which two measurements tell.
+    """
+    known = np.array(sorted(measured.items())[-2:]).T
+    power = 0.5 if known.shape[1] == 1 else max(0.4, np.diff(np.log(known[1]))[0] / np.diff(
+        np.log(known[0]))[0])
+    if seconds is None:
+        return known[1, -1] * (rows / known[0, -1]) ** power
+    return known[0, -1] * (max(seconds, 0.0) / known[1, -1]) ** (1 / power)
 
 
 def _folds(question, rows, number, until, splits, known=(), most=FOLDS):
-    """Return the folds of a round on some rows, fewer where the clock ends it."""
-    table, done = question.table, list(known)
-    seconds = max(0.05, question.clock.time_limit / 60)
+    """Return the folds of a round on some rows, fewer where the clock ends it.
+
+    Each has its share of the time that is left; a method that it is too short for is left out of
+    the folds that follow as well.
+    """
+    table, clock, done = question.table, question.clock, list(known)
+    seconds, names = max(0.05, clock.time_limit / 75), None
     for train, test in folds_of(
             table.y[rows], FOLDS, table.task, _seed(question, 5, number),
             None if table.groups is None else table.groups[rows])[len(done):most]:
-        fold = _fold(question, rows[train], rows[test], seconds, until, splits)
-        if fold is None:
-            break
-        done.append(fold)
+        begun = clock.elapsed
+        if done:
+            names = list(done[-1].answers)
+            if begun > LAST * clock.time_limit:
+                break
+        done.append(_fold(question, rows[train], rows[test], seconds, begun + 1.25 * max(
+            0.0, until - begun) / (FOLDS - len(done)), splits, names))
+        done[-1].seconds = clock.elapsed - begun
     return done
 
 
-def _fold(question, train, test, seconds, until, splits):
-    """Fit every method and predict.
+def _fold(question, train, test, seconds, until, splits, names=None):
+    """Fit methods and predict, in the order of the protocol, until the time is over.
 
-    Returns the test rows, the answers, the optimal tree, how many fits were ended, and the seconds
-    in which sizes were chosen; None where the time was over before the last method.
+    The first two, which the verdict is about, do not wait for it.
     """
-    table, answers, tree, ended, seconds_to_choose = question.table, {}, None, 0, 0.0
-    both, encoder = np.concatenate([train, test]), table.encoder().fit(table.X.iloc[train])
-    some = _within_float32(encoder.transform(table.X.iloc[both]).to_numpy())
-    encoded = np.empty((len(table.y), some.shape[1]))
-    encoded[both] = some
-    for name in protocol(question, seconds):
-        if question.clock.elapsed > until:
-            return None
-        begun = question.clock.elapsed
+    table, clock, answers, tree, ended, choosing = (
+        question.table, question.clock, {}, None, 0, 0.0)
+    both = np.concatenate([train, test])
+    encoded = np.empty((len(table.y), question.columns.shape[1]))
+    encoded[both] = question.columns[both]
+    for column in np.flatnonzero(np.isnan(encoded[both]).any(axis=0)):
+        known = encoded[train, column][~np.isnan(encoded[train, column])]
+        encoded[np.isnan(encoded[:, column]), column] = np.median(known) if len(known) else 0.0
+    for name in names or protocol(question, seconds):
+        begun = clock.elapsed
+        if begun > until and name not in (TREE, SAME):
+            break
         leaves = tree.get_n_leaves() if tree is not None else 2
-        chosen, stopped = _choice(question, name, train, seconds / 3, encoded, splits,
+        chosen, stopped = _choice(question, name, train, seconds / 6, encoded, splits,
                                   leaves=leaves)
-        seconds_to_choose += question.clock.elapsed - begun
+        choosing += clock.elapsed - begun
         make = protocol(question, seconds, leaves)[name][0]
         model, X = _fitted(question, make(train, **chosen), train, encoded)
         ended, tree = ended + stopped + _ended(model), model if name == TREE else tree
@@ -927,7 +978,7 @@ def _fold(question, train, test, seconds, until, splits):
                                                    y=table.y)[:, None]
             chance /= chance.sum(axis=0)
         answers[name] = model.predict(X[test]), chance if chance is None else chance[1]
-    return test, answers, tree, ended, seconds_to_choose
+    return Fold(test, answers, tree, ended, choosing)
 
 
 def _within_float32(numbers):
@@ -961,7 +1012,7 @@ def pays(judged: Judged) -> Lines:
     rule = [_rule(question)] if metric == "accuracy" and len(question.depths) > 1 and \
         not question.leaves and not question.weights else []
     if not len(judged.rows):
-        return Lines([*judged.lines, *rule])
+        return Lines(["Nothing was measured on new rows that could be compared.", *rule])
     y = question.table.y[judged.rows]
     one_answer = max(question.score(y, np.full(len(y), answer), metric, judged.counted)
                      for answer in (np.unique(y) if question.classes else [y.mean()]))
@@ -979,23 +1030,24 @@ def pays(judged: Judged) -> Lines:
     said.append("The tree is not seen to beat one leaf. " * (beats < 1)
                 + f"The optimal tree differs from one answer for all rows by {text}: "
                 + words[beats])
-    for other in CARTS[1:]:
+    for other in [name for name in CARTS[1:] if name in judged.found]:
         text, sign, _ = against(TREE, other)
         said.append(f"The optimal tree differs from {other} by {text}: {words[sign]}")
         if rule and other == SAME and (sign > 0) != ("yes, it pays" in rule[0]):
             rule[0] += (" The rows of this table, as measured above, do not bear that out: they "
                         "count more.")
     rest = [name for name in judged.found if name not in CARTS]
-    best = max(rest, key=lambda name: judged.interval(name, metric, TREE)[0])
-    text, sign, high = against(best, TREE)
-    return Lines([*said, (
-        f"If nobody needs to read the model, take {best}: it is ahead of the optimal tree by "
-        f"{text}." if sign > 0 else
-        f"None of {', '.join(rest)} is clearly better than the optimal tree; the best of them, "
-        f"{best}, differs from it by {text}."
-        + f" A gain of {high:.1f} points is not excluded." * (
-            bool(metric != "cost" and sign == 0 and high >= does_it_pay.LIMIT))), *rule],
-        large=int(beats < 1))
+    if rest:
+        best = max(rest, key=lambda name: judged.interval(name, metric, TREE)[0])
+        text, sign, high = against(best, TREE)
+        open_ = metric != "cost" and sign == 0 and high >= does_it_pay.LIMIT
+        said.append(
+            f"If nobody needs to read the model, take {best}: it is ahead of the optimal tree by "
+            f"{text}." if sign > 0 else
+            f"None of {', '.join(rest)} is clearly better than the optimal tree; the best of them, "
+            f"{best}, differs from it by {text}."
+            + f" A gain of {high:.1f} points is not excluded." * bool(open_))
+    return Lines([*said, *rule], large=int(beats < 1))
 
 
 def _rule(question):
@@ -1032,6 +1084,9 @@ def good_trees(found: Found) -> Lines:
     question, model, table = found.question, found.model, found.question.table
     if not question.classes:
         return Lines(["Trees within one per cent are counted for classes only."])
+    if model.report_.status != "optimal":
+        return Lines(["Trees within one per cent of the best are not counted, since the clock "
+                      "ended the search for the best."])
     again = type(model)(**{**model.get_params(),
                            "time_limit": max(0.5, 0.5 * question.clock.remaining)})
     try:

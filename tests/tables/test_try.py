@@ -388,20 +388,37 @@ def test_a_rare_class_is_judged_by_balanced_accuracy_unless_something_else_is_as
             trying.ask(table, **options)
 
 
+def told(monkeypatch, seconds):
+    """Have each fold take the seconds that are told, half of them for its last two methods.
+
+    Returns the list of its training and test rows. ``seconds`` takes the number of training rows
+    and of inner splits, and returns the seconds, and those of them in which sizes are chosen.
+    """
+    folds = []
+
+    def fold(question, train, test, limit, until, splits, names=None):
+        names, answers = list(names or trying.protocol(question, 1.0)), {}
+        if train is test:       # which loads what is timed
+            return trying.Fold(test, answers, None, 0, 0.0)
+        folds.append((train, test))
+        whole, choosing = seconds(len(train), splits)
+        for name in names:
+            if question.clock.elapsed > until and len(answers) >= 2:
+                break
+            question.clock.start -= whole * (0.25 if name in ("forest", "boosting") else 0.1)
+            answers[name] = question.table.y[test], None
+        return trying.Fold(test, answers, None, 0, choosing * len(answers) / len(names))
+    monkeypatch.setattr(trying, "_fold", fold)
+    return folds
+
+
 @pytest.mark.parametrize("groups", [None, "who"])
 @pytest.mark.parametrize("n", [600, 3000])
 def test_every_verdict_has_five_stratified_folds(n, groups, monkeypatch):
     """Also where the time suffices for few rows only; groups stay whole."""
     table = read_table(rare(n), "ill", groups=groups)
     question = trying.ask(table, seconds=20)
-    folds = []
-
-    def fold(question, train, test, seconds, until, splits):
-        folds.append((train, test))
-        question.clock.start -= len(train) / 480        # beside which real time is nothing
-        answer = dict.fromkeys(trying.protocol(question, 1.0), (table.y[test], None))
-        return (test, answer, None, 0, 0.5) if question.clock.elapsed < until else None
-    monkeypatch.setattr(trying, "_fold", fold)
+    folds = told(monkeypatch, lambda rows, splits: (rows / 480, 0.5))
     judged = trying.judge(question)
     assert len(judged.scores) % (5 * len(judged.found)) == 0 and len(judged.rows)
     if n == 600:
@@ -420,12 +437,7 @@ def test_every_verdict_has_five_stratified_folds(n, groups, monkeypatch):
 
 def test_without_time_for_five_folds_there_is_no_verdict(monkeypatch):
     question = trying.ask(read_table(rare(), "ill"), seconds=2)
-
-    def fold(question, train, test, seconds, until, splits):
-        question.clock.start -= 1           # a second each
-        answer = dict.fromkeys(trying.protocol(question, 1.0), (question.table.y[test], None))
-        return (test, answer, None, 0, 0.5) if question.clock.elapsed < until else None
-    monkeypatch.setattr(trying, "_fold", fold)
+    told(monkeypatch, lambda rows, splits: (4, 0.5))
     judged = trying.judge(question)
     assert not len(judged.rows) and judged.lines[0].startswith("There is no verdict: the time")
     assert "it is" not in str(trying.pays(judged)) and trying.worth(judged).empty
@@ -522,7 +534,7 @@ def test_boosting_learns_from_few_rows_and_rare_values():
                                      "price": rng.exponential(size=40)[product]}), "price")
     question = trying.ask(table, seconds=60)
     train, test = trying.folds_of(table.y, 5, table.task, 0)[0]
-    _, answers, *_ = trying._fold(question, train, test, 1.0, np.inf, 1)
+    answers = trying._fold(question, train, test, 1.0, np.inf, 1).answers
     assert question.score(table.y[test], answers["boosting"][0]) > 0.9
 
 
@@ -550,7 +562,7 @@ def test_a_proof_that_takes_long_to_check_does_not_hold_the_page_up(monkeypatch)
     question.clock.start += 60
     assert "checking it takes longer than this page" in str(trying.certified(found))
     train, test = trying.folds_of(table.y, 5, table.task, 0)[0]
-    assert len(trying._fold(question, train, test, 1.0, np.inf, 1)[1]) == 7
+    assert len(trying._fold(question, train, test, 1.0, np.inf, 1).answers) == 7
     assert "points" in trying._rule(question)
 
 
@@ -558,12 +570,7 @@ def test_all_rows_are_used_where_a_fold_costs_little_more_with_them(monkeypatch)
     """Time in which sizes are chosen, on few rows, does not grow with the table."""
     table = read_table(rare(6000), "ill")
     question = trying.ask(table, seconds=60)
-
-    def fold(question, train, test, seconds, until, splits):
-        question.clock.start -= 1.5 * splits + len(train) / 4000
-        answer = dict.fromkeys(trying.protocol(question, 1.0), (table.y[test], None))
-        return (test, answer, None, 0, 1.5 * splits) if question.clock.elapsed < until else None
-    monkeypatch.setattr(trying, "_fold", fold)
+    told(monkeypatch, lambda rows, splits: (1.5 * splits + rows / 4000, 1.5 * splits))
     judged = trying.judge(question)
     assert len(judged.rows) == 6000
     assert question.clock.elapsed < question.clock.time_limit
@@ -572,17 +579,34 @@ def test_all_rows_are_used_where_a_fold_costs_little_more_with_them(monkeypatch)
 def test_time_left_over_is_for_more_rows_rather_than_more_rounds(monkeypatch):
     """A first fold may have taken long by chance, or since the computer was busy."""
     table = read_table(rare(6000), "ill")
-    question, calls = trying.ask(table, seconds=60), []
-
-    def fold(question, train, test, seconds, until, splits):
-        calls.append(len(train))
-        question.clock.start -= (8 if len(calls) < 3 else 0.5) + len(train) / 4000
-        answer = dict.fromkeys(trying.protocol(question, 1.0), (table.y[test], None))
-        return (test, answer, None, 0, 0.4) if question.clock.elapsed < until else None
-    monkeypatch.setattr(trying, "_fold", fold)
+    question = trying.ask(table, seconds=60)
+    calls = told(monkeypatch, lambda rows, splits: (
+        (8 if len(calls) < 3 else 0.5) + rows / 4000, 0.4))
     judged = trying.judge(question)
-    assert calls[0] == calls[2] == 400 and len(judged.rows) > 2000
+    assert len(calls[0][0]) == len(calls[2][0]) == 400 and len(judged.rows) > 2000
     assert question.clock.elapsed < question.clock.time_limit
+
+
+@pytest.mark.parametrize("n", [600, 6000])
+def test_with_little_time_there_are_fewer_rivals_rather_than_no_verdict(n, monkeypatch):
+    """Five folds of the tree and CART of its size come first; the page names the others."""
+    question = trying.ask(read_table(rare(n), "ill"), seconds=12)
+    folds = told(monkeypatch, lambda rows, splits: (8, 0.5))
+    judged = trying.judge(question)
+    assert len(judged.rows) == (600 if n == 600 else 500) and len(folds) == 5
+    assert list(judged.found) == judged.scores["method"].unique().tolist() == list(
+        trying.CARTS[:2]) == trying.worth(judged).index.tolist()
+    assert any("did not suffice for: tuned CART, " in line for line in judged.lines)
+    assert "forest" not in str(trying.pays(judged)) and question.clock.elapsed < 24
+
+
+def test_on_a_computer_that_becomes_busy_all_rows_are_kept_and_some_rivals_go(monkeypatch):
+    question = trying.ask(read_table(rare(6000), "ill"), seconds=60)
+    folds = told(monkeypatch, lambda rows, splits: (
+        (4 if len(folds) < 4 else 20) * (rows / 4800) ** 0.7 + 0.5, 0.5))
+    judged = trying.judge(question)
+    assert len(judged.rows) == 6000 and len(judged.found) < 7
+    assert question.clock.elapsed < 60
 
 
 def test_the_book_s_rule_is_applied_to_the_number_that_is_shown(monkeypatch):
@@ -625,7 +649,7 @@ def test_every_method_takes_costs():
     table = read_table(rare(200, 0.3), "ill")
     question = trying.ask(table, cost={"yes": 5}, max_depth=1, seconds=1e4)
     train, test = trying.folds_of(table.y, 5, table.task, 0)[0]
-    _, answers, *_ = trying._fold(question, train, test, 5.0, np.inf, 1)
+    answers = trying._fold(question, train, test, 5.0, np.inf, 1).answers
     shares = {name: np.mean(answer == "yes") for name, (answer, _) in answers.items()}
     assert len(shares) == 7 and min(shares.values()) > 0.3, shares
 
