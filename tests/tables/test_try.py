@@ -600,6 +600,18 @@ def test_with_little_time_there_are_fewer_rivals_rather_than_no_verdict(n, monke
     assert "forest" not in str(trying.pays(judged)) and question.clock.elapsed < 24
 
 
+def test_a_rule_that_had_no_time_is_not_contradicted():
+    question = trying.ask(read_table(rare(share=0.4), "ill"), seconds=9)
+    question.clock.start -= 60
+    y, names = question.table.y, list(trying.protocol(question, 1.0))
+    scores = pd.DataFrame([{"method": name, "round": 0, "fold": k, "accuracy": float(
+        name == trying.TREE)} for name in names for k in range(5)])
+    found = {name: y if name == trying.TREE else np.roll(y, 1) for name in names}
+    said = trying.pays(trying.Judged(question, [], scores, np.arange(len(y)), found, {}, []))
+    assert "as many leaves by +100.0 points" in said[1] and "it is better" in said[1]
+    assert said[-1] == "There was no time for the fits of the book's rule (--time)."
+
+
 def test_on_a_computer_that_becomes_busy_all_rows_are_kept_and_some_rivals_go(monkeypatch):
     question = trying.ask(read_table(rare(6000), "ill"), seconds=60)
     folds = told(monkeypatch, lambda rows, splits: (
