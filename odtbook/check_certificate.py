@@ -22,6 +22,7 @@ from odtbook.check_costs import OTHERS, costs_of
 
 __all__ = ["NotProved", "check"]
 MOST_NODES = 64         # of a limit on feature nodes: a line has a bound for each number
+MOST_CELLS, MOST_PAIRS = 2**27, 2**18   # distinct rows times thresholds; pairs of splits at a time
 LINES = "tests", "depth", "bound", "table", "reference"
 
 
@@ -65,9 +66,12 @@ def check_lines(file, X, y, w, objective, leaf_cost):
     # Sums of classes and of squares say whether there are rows; others are counted.
     numbered, n_sums = least > 1 or objective in OTHERS, costs.numbers.shape[1]
     similar, most = least == 1 and costs.most is not None, w if costs.most is None else costs.most
-    x = np.concatenate([X[:, :0] > 0, *(column[:, None] > np.unique(column)[:-1]
-                                        for column in X.T)], axis=1)
-    x, group = np.unique(x, axis=0, return_inverse=True)        # equal rows become one
+    X, group = np.unique(X, axis=0, return_inverse=True)        # equal rows become one
+    values = [np.unique(column) for column in X.T]
+    require(len(X) * sum(len(some) - 1 for some in values) <= max(MOST_CELLS, X.nbytes),
+            "there are too many thresholds")
+    x = np.concatenate([X[:, :0] > 0, *(column[:, None] > some[:-1]
+                                        for column, some in zip(X.T, values))], axis=1)
     amount, group = np.zeros((len(x), n_sums + numbered)), group.ravel()
     np.add.at(amount[:, :n_sums], group, costs.numbers)
     amount[:, n_sums:], most = np.bincount(group)[:, None], np.ceil(np.bincount(group, most))
@@ -100,10 +104,13 @@ def check_lines(file, X, y, w, objective, leaf_cost):
     def counted(inside, whole, has, line):
         has = has ^ has[:1]                     # alike neighbours are counted once
         has = has[:, np.diff(has, axis=1, prepend=~has[:, :1]).any(axis=0)].astype(amount.dtype)
-        ones = amount[inside].T @ has
-        both = np.stack([(has * part[:, None]).T @ has for part in amount[inside].T])
-        one, two = zip(*((leaf(s), (leaf(part) + leaf(s[..., None] - part)).min(1, initial=np.inf))
-                         for s, part in ((ones, both), (whole - ones, ones[:, None] - both))))
+        ones, n = amount[inside].T @ has, has.shape[1]
+        one, two = (leaf(ones), leaf(whole - ones)), np.zeros((2, n))
+        for some in np.array_split(np.arange(n), 1 + n * n * len(whole) // MOST_PAIRS):
+            both = np.stack([(has[:, some] * part[:, None]).T @ has for part in amount[inside].T])
+            for v, part in enumerate((both, ones[:, None] - both)):     # of side 1, and of side 0
+                side = ones[:, some, None] if v == 0 else (whole - ones)[:, some, None]
+                two[v, some] = (leaf(part) + leaf(side - part)).min(axis=1, initial=np.inf)
         best = leaf(whole, True), sum(one), (one[0] + two[1], one[1] + two[0]), sum(two)
         cost = price * np.arange(4) + [np.min(costs, initial=np.inf) for costs in best]
         cost[3] = 3 * price if left[line] > 2 else cost[3]

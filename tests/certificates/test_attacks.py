@@ -13,6 +13,7 @@ from odtbook.certificate_file import text
 from odtbook.check_certificate import NotProved, check
 from odtlib import (
     ContinuousTreeClassifier,
+    ContinuousTreeRegressor,
     MurTreeClassifier,
     MurTreeRegressor,
     RestrictedTreeClassifier,
@@ -265,6 +266,42 @@ def test_a_small_file_takes_little_time_and_memory(name, arrays):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2e6 + 64 * size, name
+
+
+def peak_of(action):
+    """Return the most memory that an action takes, in bytes."""
+    tracemalloc.start()
+    try:
+        action()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("kind", [ContinuousTreeClassifier, ContinuousTreeRegressor])
+def test_pairs_of_many_splits_take_little_memory(kind):
+    """The pairs of 18,000 splits took more than 5 GB, and a true proof ended in a MemoryError."""
+    rng = np.random.default_rng(0)
+    X, y = rng.random((40, 60)), rng.integers(0, 2, 40) * 1.0
+    proof = saved(kind(2).fit(X, y).certificate(X, y).arrays)
+    assert peak_of(lambda: check(proof, X, y)) < 50e6
+
+
+def test_more_thresholds_than_a_writer_takes_are_refused_at_once():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((4000, 10)), rng.integers(0, 2, 4000)
+    file = saved({**HAND, "claim": np.array("x"), "fingerprint": fingerprint(X, y, np.ones(4000))})
+
+    def refused():
+        with pytest.raises(NotProved, match="too many thresholds"):
+            check(file, X, y)
+    assert peak_of(refused) < 20e6
+
+
+def test_zeros_and_ones_are_few_thresholds(monkeypatch):
+    monkeypatch.setattr("odtbook.check_certificate.MOST_CELLS", 1)
+    proof = saved(MurTreeClassifier(2).fit(VOTES, MAJORITY).certificate(VOTES, MAJORITY).arrays)
+    assert check(proof, VOTES, MAJORITY)
 
 
 def test_what_the_writer_saves_is_never_too_small(tmp_path):

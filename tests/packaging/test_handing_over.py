@@ -42,6 +42,8 @@ def test_the_referee_never_writes_over_what_it_reads(tree_and_table, tree, capsy
 
 def test_what_the_referee_replaces_it_says(tree_and_table, capsys):
     call = ["referee", "best.json", "d.csv", "--save", "out"]
+    main(call[:3])          # compiles, and says so
+    capsys.readouterr()
     for content, said in ((None, ""), (None, ""), ("mine", "odt: out was there, and is replaced")):
         if content:
             (tree_and_table / "out").write_text(content)
