@@ -67,6 +67,27 @@ def _let_output_pass():
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
+    if not isinstance(sys.stderr, _Notices):
+        sys.stderr = _Notices(sys.stderr)
+
+
+class _Notices:
+    """Standard error that loses what cannot be written: no notice ends a command."""
+
+    def __init__(self, stream):
+        self._stream = stream
+
+    def write(self, text):
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self):
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.flush()
+
+    def __getattr__(self, name):
+        return getattr(self._stream, name)
 
 
 def _written(further=""):

@@ -516,9 +516,13 @@ def numeric_targets(y):
         numbers = np.full(len(y), np.nan)
     if not np.isfinite(numbers).all():
         raise ValueError(_fault_of_targets(len(y), y, True))
-    if np.abs(numbers).max(initial=0.0) > LARGEST:
-        raise ValueError(f"y holds values up to {np.abs(numbers).max():g}; divide it by a number "
-                         f"so that none exceeds {LARGEST:g}.")
+    for largest in np.abs(numbers).reshape(len(numbers), -1).max(axis=0, initial=0.0):
+        if largest > LARGEST:
+            raise ValueError(f"y holds values up to {largest:g}; divide it by a number so that "
+                             f"none exceeds {LARGEST:g}.")
+        if 0 < largest < SMALLEST:
+            raise ValueError(f"y holds no value above {largest:g}; multiply it by a number so that "
+                             f"some reach {SMALLEST:g}.")
     return numbers
 
 

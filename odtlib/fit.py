@@ -7,7 +7,7 @@ long.  Limits and Ctrl-C are handled here and nowhere else, and here reports are
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 
@@ -137,8 +137,9 @@ class Fit:
         bound = min(self.bound if bound is None else bound, objective)
         self.trace.append((seconds, objective, bound, event))
         if self.verbose and event != "bound":
-            print(f"{seconds:8.1f} s  objective {objective:g}  bound {bound:g}  {event}",
-                  flush=True)
+            with suppress(OSError, ValueError):     # a full or closed output ends no search
+                print(f"{seconds:8.1f} s  objective {objective:g}  bound {bound:g}  {event}",
+                      flush=True)
 
     @contextmanager
     def stops(self):

@@ -97,8 +97,10 @@ def _modules(imports, package):
 
 @cache
 def say(sentence: str) -> None:
-    """Print a sentence, once a process."""
-    print(f"odtlib: {sentence}", file=sys.stderr, flush=True)
+    """Print a sentence, once a process, where there is somebody to read it: it ends no fit."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):      # full, or closed
+            print(f"odtlib: {sentence}", file=sys.stderr, flush=True)
 
 
 class KernelCache(caching.FunctionCache):

@@ -385,5 +385,29 @@ def test_the_entropy_of_a_share_close_to_one_is_verified():
     assert model.verify(X, y, weight) == pytest.approx(expected, rel=1e-12)
 
 
+def narrow_square_cost(sums):
+    weight, first, second = np.float32(sums[0]), np.float32(sums[1]), np.float32(sums[2])
+    return second - first * first / max(weight, np.float32(1e-30))
+
+
+def test_a_cost_in_float32_is_told_why_it_is_refused():
+    """Numbers in float32 are exact once they are there, and costs of whole numbers may be."""
+    X, y = np.arange(60)[:, None] % 4 == [0, 1, 2], np.arange(60) % 7 + 0.1
+
+    def numbers(X, y, w):
+        return np.column_stack([w, w * y, w * y * y])
+    mine = AdditiveObjective(numbers, narrow_square_cost, lambda s: s[1] / s[0])
+    with pytest.raises(ValueError, match=r"a cost must not be negative.* Its values are of float32"
+                       "|at least as much as its parts.* Its values are of float32"):
+        MurTreeRegressor(2, loss=mine).fit(X, y)
+    wide = AdditiveObjective(lambda X, y, w: numbers(X, y, w).astype(np.float32), square_cost,
+                             lambda s: s[1] / s[0])
+    assert MurTreeRegressor(2, loss=wide).fit(X, y).report_.status == "optimal"
+    with pytest.raises(ValueError, match="must not be negative") as refused:
+        MurTreeRegressor(2, loss=AdditiveObjective(
+            numbers, lambda s: -s[1], lambda s: 0.0)).fit(X, y)
+    assert "float32" not in str(refused.value)
+
+
 def square_cost(sums):
     return max(sums[2] - sums[1] * sums[1] / max(sums[0], 1e-300), 0.0)

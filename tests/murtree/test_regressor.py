@@ -182,8 +182,10 @@ def test_huge_targets_and_weights():
     assert heavy.report_.objective == pytest.approx(1e8 * plain.report_.objective)
     with pytest.raises(ValueError, match="none exceeds 1e[+]100"):
         MurTreeRegressor(1).fit(X, 1e200 * y)
-    with pytest.raises(ValueError, match="too large or too small"):
+    with pytest.raises(ValueError, match="some reach 1e-100"):
         MurTreeRegressor(1).fit(X, 1e-200 * y)
+    with pytest.raises(ValueError, match="too large or too small"):
+        MurTreeRegressor(1).fit(X, 1e-99 * (1 + 1e-14 * y), np.full(len(y), 1e-99))
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -98,3 +98,45 @@ def test_a_command_and_what_it_starts_take_one_thread_unless_told_otherwise():
         ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
                                env={**environment, "PYTHONPATH": str(ROOT), **given})
         assert ended.stdout == used
+
+
+FIT = """
+import numpy as np
+from odtlib import CARTClassifier
+X, y = np.arange(40)[:, None] % [2, 3, 5], np.arange(40) % 2
+print(CARTClassifier(2).fit(X, y).report_.objective)
+"""
+NOTICE = """
+import sys
+from odtbook import cli
+def notice(options):
+    for _ in range(3000):
+        print("a notice of many words", file=sys.stderr)
+    print("done")
+    return 0
+cli._report = notice
+sys.exit(cli.main(["report"]))
+"""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("to", ["2>/dev/full", "2>&-"])
+def test_a_notice_that_nobody_can_read_ends_nothing(to, tmp_path):
+    """What is said of compiling ended a fit where standard error was full, or went to the output.
+    """
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path)}
+    for script, result in ((FIT, "0.0"), (NOTICE, "done")):
+        ended = subprocess.run(["sh", "-c", f'exec "$0" -c "$1" {to}', sys.executable, script],
+                               capture_output=True, text=True, env=environment)
+        assert (ended.returncode, ended.stdout.strip()) == (0, result)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_progress_that_cannot_be_printed_ends_no_search():
+    script = """
+from odtlib import MurTreeClassifier
+assert MurTreeClassifier(2, verbose=1).fit([[0], [1]] * 9, [0, 1] * 9).report_.objective == 0
+"""
+    ended = subprocess.run(["sh", "-c", 'exec "$0" -c "$1" >/dev/full', sys.executable, script],
+                           env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True)
+    assert b"Traceback" not in ended.stderr

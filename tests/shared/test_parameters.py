@@ -324,3 +324,14 @@ def test_complex_numbers_and_objects_beside_the_rows_are_refused_in_one_line():
     for weights in ([1e308, 1e308], [1e-320, 1]):
         with pytest.raises(ValueError, match="target_weights must be 2 positive numbers"):
             ConstrainedTreeRegressor(target_weights=weights).fit(X, np.zeros((len(X), 2)))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in PUBLIC if "Regressor" in kind])
+@pytest.mark.parametrize("largest", [5e-324, 1e-310, 1e-300, 1e-160, 9e-101, 2e100, 1e300])
+def test_targets_whose_squares_no_float_holds_are_refused(kind, largest):
+    """Loss and search differed in their last digits, and one asked to be reported as a bug."""
+    X, y = rows(kind)
+    y = largest * (np.arange(len(y)) % 4 / 3).reshape(-1, *[1] * (np.ndim(y) - 1)) * np.ones(
+        np.shape(y))
+    with pytest.raises(ValueError, match="^y holds [^;]*; (multiply|divide) it by a number"):
+        made(kind).fit(X, y)

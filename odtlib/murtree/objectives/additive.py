@@ -258,12 +258,15 @@ class FittedObjective:
         whole = first + second
         one, other, both = map(self.costs, (first, second, whole))
         slack = PROOF * (self.scale + np.abs(both))
+        costs = np.concatenate([one, other, both])
+        coarse = np.array_equal(costs, costs.astype(np.float32)) and np.any(costs % 1)
+        hint = " Its values are of float32, which rounds too much: compute in float64."
 
         def refuse(wrong, fault):
             for k in np.flatnonzero(wrong)[:1]:
                 a, b = np.array2string(first[k], threshold=9), np.array2string(second[k],
                                                                                threshold=9)
-                raise ValueError(f"leaf_cost of {name} {fault(k, a, b)}")
+                raise ValueError(f"leaf_cost of {name} {fault(k, a, b)}{hint * bool(coarse)}")
 
         nothing = float(self.costs(np.zeros((1, first.shape[1])))[0])
         if not abs(nothing) <= PROOF * self.scale:
