@@ -54,16 +54,30 @@ def numbers(values):
     return exact
 
 
-def rows_of_data(X, y, weight, objective):
+def one_of_each(values, shape):
+    """Return what a cost of the reader's own is for each of some leaves; NaN where infinite."""
+    try:
+        found = numbers(values).reshape(shape)
+    except (TypeError, ValueError) as error:
+        raise NotProved("leaf_cost has to return one number for the sums of a leaf") from error
+    return np.where(np.isfinite(found), found, np.nan)
+
+
+def rows_of_data(X, y, weight, objective, leaf_cost):
     """Return rows, targets or class numbers and weights of the rows that have one.
 
     In place of these, what some objectives need: events and times, or the numbers of each row, with
     a constant where there is one.
     """
+    require(objective != "given" or leaf_cost, "it is about an objective of your own; give its "
+            "leaf_cost, and as y what its statistics returned")
+    require(objective == "given" or leaf_cost is None, f"it is about {objective}, whose cost is "
+            "known; give y, and no leaf_cost")
     try:
         X, constant = numbers(X), ()
         if objective == "given" and isinstance(y, tuple):
             y, *constant = y
+            require(len(constant) <= 1 and np.isfinite(constant).all(), "no finite constant")
         if names := getattr(np.asarray(y).dtype, "names", None):
             y = np.column_stack([np.asarray(y)[name].astype(float) for name in names])
         y = np.asarray(y)
@@ -76,12 +90,14 @@ def rows_of_data(X, y, weight, objective):
             y = np.unique(y[w > 0], return_inverse=True)[1].ravel()
         else:
             y = numbers(y)[w > 0]
-            require(y.ndim == 1 + (objective in ("survival", "given")), "no row of numbers")
+            require(objective != "given" or y.ndim == 2 and y.size, "with leaf_cost, y is what "
+                    "statistics returned: some numbers for each row")
             require(np.isfinite(y).all() or objective == "squares", "no finite numbers")
         if objective == "poisson":
             require(np.all(y >= 0), "negative counts")
         elif objective == "survival":
-            require(y.shape[1] == 2 and np.isin(y[:, 0], (0, 1)).all(), "no events and times")
+            require(y.ndim == 2 and y.shape[1] == 2 and np.isin(y[:, 0], (0, 1)).all(),
+                    "y needs two columns, whether there was an event (0 or 1) and when")
         return X[w > 0], (y, *map(float, constant)) if constant else y, w[w > 0]
     except Exception as error:
         raise NotProved(f"strange data: {error}") from error

@@ -30,17 +30,17 @@ LINES = "tests", "depth", "bound", "table", "reference"
 def check(path, X, y, sample_weight=None, leaf_cost=None):
     """Return in words what a certificate proves of these rows, or raise NotProved.
 
-    ``leaf_cost(sums)`` is a cost of the reader's own; ``y`` is then what ``statistics`` returned.
+    ``leaf_cost(sums)`` is a cost of the reader's own, never negative; ``y`` is then what
+    ``statistics`` returned for the rows: their numbers, or these and a constant.
     """
     file, steps = read(path)
     objective = str(file.get("objective", "squares" if len(file["units"]) == 4 else "errors"))
     require("objective" not in file or objective in OTHERS, "nobody knows this objective")
-    require((objective == "given") == (leaf_cost is not None), "a proof about costs that are given "
-            "needs leaf_cost, and as y the numbers of the rows; no other does")
-    X, y, w = rows_of_data(X, y, sample_weight, objective)
+    X, y, w = rows_of_data(X, y, sample_weight, objective, leaf_cost)
     mark = hashlib.sha256(f"{len(X)} {X.shape[1]}".encode() + b"".join(part.astype(
         "<f8").tobytes() for part in ((X, w) if leaf_cost else (X, y, w)))).digest()
-    require(mark == file["fingerprint"].tobytes(), "the certificate is of other data")
+    require(mark == file["fingerprint"].tobytes(), "the certificate is of other data; "
+            "give rows (or binarizer_.transform of them), y and weights of the fit")
     if "lists" in file:                     # of candidates for each node, and no lines
         proved = check_candidates(file, X, y, w, steps)
     else:
@@ -65,7 +65,8 @@ def check_lines(file, X, y, w, objective, leaf_cost):
     costs = costs_of(objective, file["units"], y, w, leaf_cost)
     # Sums of classes and of squares say whether there are rows; others are counted.
     numbered, n_sums = least > 1 or objective in OTHERS, costs.numbers.shape[1]
-    similar, most = least == 1 and costs.most is not None, w if costs.most is None else costs.most
+    similar = least == 1 and costs.most is not None
+    most = 0 * w if costs.most is None else np.ceil(costs.most)
     X, group = np.unique(X, axis=0, return_inverse=True)        # equal rows become one
     values = [np.unique(column) for column in X.T]
     require(len(X) * sum(len(some) - 1 for some in values) <= max(MOST_CELLS, X.nbytes),
@@ -74,7 +75,7 @@ def check_lines(file, X, y, w, objective, leaf_cost):
                                         for column, some in zip(X.T, values))], axis=1)
     amount, group = np.zeros((len(x), n_sums + numbered)), group.ravel()
     np.add.at(amount[:, :n_sums], group, costs.numbers)
-    amount[:, n_sums:], most = np.bincount(group)[:, None], np.ceil(np.bincount(group, most))
+    amount[:, n_sums:], most = np.bincount(group)[:, None], np.bincount(group, most)
     single = np.maximum(0, np.ceil(costs.cost(amount[:, :n_sums].sum(axis=0)[:, None])[0]))
     price = min(np.floor(penalty / unit), 1 + single)       # a leaf is no worse than a dearer split
     require(most.sum() + single + price < 2**51, "a unit is out of range")
@@ -145,5 +146,5 @@ def check_lines(file, X, y, w, objective, leaf_cost):
             inside, amount[inside].sum(axis=0)[:, None], x[inside], line)
         require(np.all((0 <= bound[line]) & (bound[line] <= found)),
                 f"line {line} says {bound[line].max():.0f}, and what follows is {found.max():.0f}")
-    value = unit * (costs.constant + (n_sums - 1) * lost.sum() + bound[-1, -1])
+    value = costs.constant + unit * ((n_sums - 1) * lost.sum() + bound[-1, -1])
     return (max_depth, max_nodes if limited else None, least), penalty, value

@@ -10,7 +10,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from odtbook.certificate_file import require
+from odtbook.certificate_file import one_of_each, require
 
 MOVES = 45 * 2.0**-52       # of a sum, as a share of its terms, to see how a given cost rounds
 
@@ -77,9 +77,11 @@ def hazards(known, w):
     """
     event, time = known.T
     place = np.unique(time, return_inverse=True)[1].ravel()
-    dying, leaving = np.bincount(place, w * event), np.bincount(place, w)
-    risk = np.cumsum(dying / np.cumsum(leaving[::-1])[::-1])
-    return counts(w * event, w * risk[place])
+    halves = np.zeros((place.max() + 1, 4))         # by time, as sums of many rows round often
+    np.add.at(halves, place, exact_parts(np.stack([w * event, w], axis=1)))
+    dying, at_risk = together(halves.T)[0], together(halves[::-1].cumsum(axis=0)[::-1].T)[1]
+    steps = exact_parts(np.fmin(1, dying / at_risk)[:, None])
+    return counts(w * event, w * together(steps.cumsum(axis=0).T)[0][place])
 
 
 # How a claim calls it; the numbers of the rows, and the cost of their sums.
@@ -115,7 +117,7 @@ def given(unit, y, leaf_cost):
 
     def cost(sums):
         leaves = [leaf_cost(one.copy()) for one in sums.reshape(len(sums), -1).T]
-        return np.array(leaves, float).reshape(sums.shape[1:])
+        return one_of_each(leaves, sums.shape[1:])
 
     whole, moves = numbers.sum(axis=0)[:, None], np.diag(np.abs(numbers).sum(axis=0) * MOVES)
     moved = np.concatenate([whole + n * moves for n in (-2, -1, 0, 1, 2)], axis=1)
@@ -125,10 +127,10 @@ def given(unit, y, leaf_cost):
 
     def checked(sums):
         found = cost(together(sums))
-        require(np.all(found >= -slop), "a leaf cost is negative, or no number")
+        require(np.all(found >= -slop), "a leaf cost is negative, or no finite number")
         return (found - slop) / unit
 
-    return Costs(exact_parts(numbers), checked, None, constant / unit)
+    return Costs(exact_parts(numbers), checked, None, constant)
 
 
 def costs_of(objective, units, y, w, leaf_cost):
@@ -140,8 +142,9 @@ def costs_of(objective, units, y, w, leaf_cost):
     _, made, cost = OTHERS[objective]
     numbers, unit = made(y, w), units[0]
     sizes, total = np.abs(numbers[numbers != 0]), np.abs(numbers).sum(axis=0)
+    inside = np.all((sizes > 1e-150) & (sizes < 1e150))     # products of others may be lost
     # No logarithm above is larger than ``digits``, so it multiplies what sums are off by.
-    digits = 4 + np.log(total.max() / sizes.min(initial=total.max())) if len(sizes) else 0.0
+    digits = 4 + np.log(total.max() / sizes.min() if inside else np.inf) if len(sizes) else 0.0
     slop = total.sum() * digits * (2.0**-50 * (16 + len(total)) + 2.0**-100 * len(y)**2)
     return Costs(exact_parts(numbers), lambda sums: (cost(together(sums)) - slop) / unit,
                  2 * w / unit if objective == "gini" else None, 0.0)

@@ -30,6 +30,7 @@ VERSION = 3
 ANY_DEPTH = 2**31 - 1
 COUNTED, NOTHING = -1, -1       # the reason of a line; that nothing is referred to
 FINEST = 2.0**49                # units in the total cost: sums of whole numbers below are exact
+LEAST_NUMBER = 1e-150           # products of smaller ones may be lost
 LEAST_UNIT = 1000               # powers of one half
 MOST_NODES = 64                 # of a limit on feature nodes: a line has a bound for each number
 NO_SPLIT = 2.0**60              # the cost where one side has too few rows
@@ -108,10 +109,11 @@ class CertifiedMixin:
         allows for rounding.
 
         For entropy, Gini, the Poisson deviance and survival the checker knows the cost of a leaf;
-        the bound is lowered by parts in 1e12 of the weights or counts.  For an objective of your
-        own (also ``LinearLeaves``, several targets, an exposure) it is given ``leaf_cost``, and as
-        ``y`` what ``statistics`` returns for the rows; as nobody knows how that cost rounds, the
-        claim says "up to rounding", and the bound is lowered by parts in 1e9 of a single leaf.
+        the bound is lowered by parts in 1e10 of the weights or counts (and is zero where these
+        leave the range of 1e-150 to 1e150).  For an objective of your own (also ``LinearLeaves``,
+        several targets, an exposure) it is given ``leaf_cost``, and as ``y`` what ``statistics``
+        returns for the rows; as nobody knows how that cost rounds, the claim says "up to rounding",
+        and the bound is lowered by parts in 1e9 of a single leaf.
 
         Where each node has a list of candidate splits, the certificate is the lists and the claim;
         the checker tries all trees, and the bound is lowered by 1e-9 of the weights unless these
@@ -145,7 +147,8 @@ class CertifiedMixin:
         if np.ndim(self.split_penalty):
             raise ValueError("certificate needs one split_penalty for all levels; give a number.")
         if self.report_.evaluate.costs is not None:
-            raise ValueError("certificate proves a number of errors; fit without costs.")
+            raise ValueError("certificate has no proof for costs of labels; fit without them, or "
+                             "say them by an AdditiveObjective.")
         self.verify(X, y, sample_weight)
         copied, X, y, weight = self._plain_data(X, y, sample_weight)
         fitted = copied._certified_objective(X, y, weight)
@@ -258,7 +261,8 @@ class Data:
         self.penalty, self.least = float(model.split_penalty), int(model.min_samples_leaf)
         self.sums = fitted is None and not hasattr(model, "classes_")
         self.objective = fitted and (fitted.objective.certified or "given")
-        self.base, self.slop, self.spare, self.centre, self.scale = 0.0, 0.0, 0.0, 0.0, 1.0
+        self.base, self.constant, self.slop, self.spare = 0.0, 0.0, 0.0, 0.0
+        self.centre, self.scale = 0.0, 1.0
         rows = splits_of(self.X)
         _, first, self.member = distinct_rows(np.packbits(rows, axis=1))
         rows = rows[first]
@@ -270,7 +274,7 @@ class Data:
         self.price = min(np.floor(self.penalty / self.unit), single)
         amount = np.zeros((len(rows), self.n_sums))
         np.add.at(amount, self.member, each)
-        largest_cost = np.ceil(np.bincount(self.member, largest_cost))
+        largest_cost = np.bincount(self.member, np.ceil(largest_cost))
         self.within = np.zeros(len(rows))
         if self.least == 1 and not (self.sums or fitted):
             common = amount.min(axis=1, keepdims=True)
@@ -346,7 +350,9 @@ class Data:
             digits = 4 + np.log(total.max() / sizes.min()) if len(sizes) else 0.0
             slop = 4 * total.sum() * digits * (2.0**-50 * (16 + len(total))
                                                + 2.0**-100 * len(y) ** 2)
-        self.slop, self.base = slop / self.unit, fitted.constant / self.unit
+            if not np.all((sizes > LEAST_NUMBER) & (sizes < 1 / LEAST_NUMBER)):
+                slop = np.inf
+        self.slop, self.constant = slop / self.unit, fitted.constant
         return exact_parts(numbers), 2 * weight / self.unit if known else np.ones(len(y))
 
     @property
@@ -518,12 +524,14 @@ class Writer:
         """Return the certificate."""
         data, model, report = self.data, self.model, self.model.report_
         self.search = model._proof_search(data, self.depth, self.nodes, Clock(model.time_limit))
-        wanted = np.floor(min(report.objective, report.lower_bound) / data.unit - data.base)
+        least = min(report.objective, report.lower_bound) - data.constant
+        wanted = np.floor(least / data.unit - data.base)
+        wanted = min(wanted, data.leaf(slice(None)))
         self.prove(pack(np.ones(len(data.x)))[0], (), self.depth,
                    np.full(len(self.sizes), max(0.0, wanted)))
         lines, bound = self.lines[:self.n_lines], self.bounds[:self.n_lines].astype(np.int64)
         used = self.depth - lines[:, -2]
-        value = data.unit * float(data.base + bound[-1, -1])
+        value = data.constant + data.unit * float(data.base + bound[-1, -1])
         max_depth = ANY_DEPTH if model.max_depth is None else min(int(model.max_depth), ANY_DEPTH)
         claim = words(data, max_depth, self.nodes if self.limited else None, value)
         return OptimalityCertificate({

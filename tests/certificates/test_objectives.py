@@ -1,6 +1,7 @@
 """Proofs about other costs than errors and squares: true ones are accepted, forged ones are not."""
 
 import warnings
+from itertools import accumulate
 from math import fsum, log
 
 import numpy as np
@@ -10,6 +11,7 @@ from certificates.forgery import forged
 from naive import best_cost
 
 from odtbook.check_certificate import NotProved, check
+from odtbook.check_costs import costs_of
 from odtlib import MurTreeClassifier, MurTreeRegressor, SurvivalTree
 from odtlib.certificate import fingerprint
 from odtlib.objectives import AdditiveObjective, LinearLeaves, Poisson, SquaredError
@@ -234,7 +236,7 @@ def test_a_proof_is_of_its_objective_alone():
             check(saved({**certificate.arrays, "objective": np.array(name)}), X, y)
     with pytest.raises(NotProved, match="its arrays"):
         check(saved({**certificate.arrays, "objective": np.array(1)}), X, y)
-    with pytest.raises(NotProved, match="needs leaf_cost"):
+    with pytest.raises(NotProved, match="about poisson, whose cost"):
         check(saved(certificate.arrays), X, y, leaf_cost=abs)
     with pytest.raises(NotProved, match="negative counts"):
         check(saved(certificate.arrays), X, -y)
@@ -247,7 +249,7 @@ def test_given_costs_are_those_that_are_checked():
     arrays, numbers = model.certificate(X, y).arrays, pinball(X, y, np.ones(60))
     assert "by the leaf costs given, up to rounding," in check(saved(arrays), X, numbers,
                                                                leaf_cost=smallest)
-    with pytest.raises(NotProved, match="needs leaf_cost"):
+    with pytest.raises(NotProved, match="your own; give its leaf_cost"):
         check(saved(arrays), X, numbers)
     with pytest.raises(NotProved, match="line"):        # lower costs do not follow
         check(saved(arrays), X, 0.9 * numbers, leaf_cost=smallest)
@@ -268,5 +270,78 @@ def test_events_and_times_are_read_as_they_were_fitted():
     certificate = SurvivalTree(2).fit(X, y).certificate(X, y)
     for known in (y, np.column_stack([event, time])):
         assert check(saved(certificate.arrays), X, known) == certificate.claim
-    with pytest.raises(NotProved, match="no events and times"):
+    with pytest.raises(NotProved, match="whether there was an event"):
         check(saved(certificate.arrays), X, np.column_stack([time, event]))
+
+
+def single_leaf(objective, X, y, weight, unit, bound, leaf_cost=None):
+    """Return the claim of a file that says how many units a leaf of all rows costs."""
+    arrays = {"objective": np.array(objective), "units": np.array([unit, 0.0]),
+              "limits": np.array([3, 0, 0, 1]), "tests": np.zeros(0, int), "depth": np.array([0]),
+              "bound": np.array([[bound]]), "table": np.array([-1]),
+              "reference": np.zeros((0, 0, 2), int)}            # no column of X varies
+    return passed(arrays, (X, y, weight), {"leaf_cost": leaf_cost} if leaf_cost else {})
+
+
+def test_numbers_that_floating_point_cannot_square_prove_nothing():
+    """Squares and exposures that are lost: a pure leaf, and the one row with a count."""
+    X, weight = np.zeros((2, 1)), np.full(2, 1e-170)
+    with pytest.raises(NotProved, match="what follows is 0"):
+        single_leaf("gini", X, np.zeros(2), weight, 2.0**-600, int(1.9e-170 * 2.0**600))
+    units, y = np.array([1.0, 0.0]), np.array([0, 0, 1e304])
+    for row in range(1, 500):           # an exposure of a few bits
+        weight = np.array([1e-18, 1e-18, row * 5e-324])
+        with np.errstate(all="ignore"):
+            costs = costs_of("poisson", units, y, weight, None)
+        events, share = weight[2] * y[2], weight[2] / 1e-18
+        true = events * (log(1e304) - log(events / 1e-18) + log(1 + share))
+        found = costs.cost(costs.numbers[1:].sum(axis=0)[:, None])[0]
+        assert not found > true * (1 + 1e-12), (row, found, true)
+
+
+def test_the_times_of_very_many_rows_are_added_up_exactly():
+    """The same weight a quarter of a million times, whose running sum is always rounded up."""
+    n = 2**18 - 1
+    weight, time = np.full(n, 1 + 0.51 * 2.0**-35), np.arange(n) * 1.0
+    costs = costs_of("survival", np.array([1.0, 0.0]), np.column_stack([np.ones(n), time]), weight,
+                     None)
+    risk = accumulate((1 << 200) // (n - k) for k in range(n))      # the times are 0, 1, 2 ...
+    true = -weight[0] * fsum(log(part / (1 << 200)) for part in risk)
+    assert true - 1e-5 < costs.cost(costs.numbers.sum(axis=0)[:, None])[0] < true
+
+
+def test_heavy_rows_are_proved_too():
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.integers(0, 2, (40, 4)), rng.integers(0, 3, 40), rng.random(40) * 1e16
+    for model in (MurTreeClassifier(2, objective="entropy"), MurTreeRegressor(2, loss="poisson")):
+        proof = model.fit(X, y, weight).certificate(X, y, weight)
+        assert check(saved(proof.arrays), X, y, weight) == proof.claim
+        assert proof.lower_bound == pytest.approx(model.report_.objective, rel=1e-8)
+
+
+def test_what_every_tree_costs_is_added_once():
+    """Whatever the unit of the file; and it is a number."""
+    X, numbers = np.zeros((2, 1)), np.ones((2, 1))
+    for constant in (1.0, -3.0, 1e300):
+        claim = single_leaf("given", X, (numbers, constant), None, 5e-324, 0, lambda sums: 0.0)
+        assert f"less than {constant!r} ".replace(".0 ", " ") in claim
+    for constant in (np.inf, np.nan, "x", None, 1j, [1.0, 2.0]):
+        with pytest.raises(NotProved, match="strange data"):
+            single_leaf("given", X, (numbers, constant), None, 1.0, 0, lambda sums: 0.0)
+    for y in ((numbers, 1.0, 2.0), (), (numbers,) * 2, np.zeros((2, 0))):
+        with pytest.raises(NotProved, match="strange data"):
+            single_leaf("given", X, y, None, 1.0, 0, lambda sums: 0.0)
+
+
+def test_a_leaf_cost_has_to_return_one_number():
+    X, numbers = np.zeros((2, 1)), np.ones((2, 1))
+    for strange in (lambda sums: [1.0, 2.0], lambda sums: 1j, lambda sums: np.complex128(1),
+                    lambda sums: "1", lambda sums: [], lambda sums: {}):
+        with pytest.raises(NotProved, match="one number"):
+            single_leaf("given", X, numbers, None, 1.0, 0, strange)
+    for strange in (lambda sums: None, lambda sums: np.nan, lambda sums: np.inf,
+                    lambda sums: -1.0):
+        with pytest.raises(NotProved, match="finite number|out of range"):
+            single_leaf("given", X, numbers, None, 1.0, 0, strange)
+    with pytest.raises(ZeroDivisionError):          # the reader's own error is shown
+        single_leaf("given", X, numbers, None, 1.0, 0, lambda sums: 1 // 0)
