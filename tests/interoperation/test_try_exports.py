@@ -56,6 +56,31 @@ def test_no_onnx_file_that_would_answer_otherwise(tool, tmp_path):
     assert "rows otherwise, since it compares in 32 bits" in refused[0]
     judged = trying.judge(found.question)
     assert refused[0] in trying.hand_over(found, judged, "t.csv", str(tmp_path / "t"))
-    words = pd.DataFrame({"a": n, "w": np.where(n % 2, "u", "v"), "y": np.where(n < 90, "p", "q")})
-    found, files, refused = answered(read_table(words, "y"))
-    assert ".onnx" not in files and "columns of words" in refused[0]
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("gaps", [True, False])
+def test_onnx_of_words_answers_as_the_tree(tool, gaps, task, tmp_path):
+    """Also rows with words that no row had, with gaps elsewhere, and beyond 32 bits."""
+    tool("onnx")
+    runtime, rng = tool("onnxruntime"), np.random.default_rng(5)
+    X = pd.DataFrame({"a b": 2.0**24 + rng.normal(size=400).round(1), "____0": rng.choice(
+        ["it's", 'x"y', "名"], 400), "e": rng.choice(["p", "q"], 400)})
+    score = X["a b"] - 2.0**24 + 2 * (X["____0"] == "名") - (X["e"] == "p")
+    X = X.mask(rng.random(X.shape) < 0.2) if gaps else X
+    found, files, refused = answered(read_table(X.assign(y=score if task == "regression" else (
+        score > 0).astype(int)), "y"))
+    assert not refused and found.model.get_n_leaves() > 3
+    table, rows = found.question.table, found.question.table.X.copy()
+    if gaps:
+        rows = rows.mask(rng.random(rows.shape) < 0.3)
+    for name in table.categories:
+        rows.loc[rng.random(400) < 0.3, name] = "never seen"
+    session = runtime.InferenceSession(files[".onnx"], providers=["CPUExecutionProvider"])
+    assert [given.name for given in session.get_inputs()] == trying.used(found.model, table)
+    found_by_onnx = session.run(None, {
+        name: rows[[name]].astype(object).fillna("").to_numpy() if name in table.categories else
+        rows[[name]].to_numpy(float) for name in trying.used(found.model, table)})[0].ravel()
+    np.testing.assert_allclose(found_by_onnx, found.model.predict(rows), rtol=1e-12)
+    said = str(trying.hand_over(found, trying.judge(found.question), "t.csv", str(tmp_path / "t")))
+    assert "words, of which the empty one is a gap" in said
