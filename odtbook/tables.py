@@ -69,6 +69,7 @@ PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I)
 GROUPED = {mark: re.compile(rf"[+-]?\d{{1,3}}({re.escape(mark)}\d{{3}})+")
            for mark in (".", "'", " ")}
 GROUPED[","] = re.compile(r"[+-]?\d{1,3}((,\d{3})+|(,\d{2})+,\d{3})")     # 1,234,567; 12,34,567
+ATTRIBUTE = re.compile(r"""^\s*@attribute\s+('(?:[^'\\]|\\.)*'|"[^"]*"|\S+)""", re.I | re.M)
 MARKS = str.maketrans({**dict.fromkeys("\u00a0\u202f\u2009", " "), "\u2212": "-", "’": "'"})
 TIME = re.compile(r"(\d{1,3}):([0-5]\d)(:[0-5]\d(?:\.\d+)?)?(?:\s?([ap])\.?m\.?)?", re.I)
 MINUTES = re.compile(r"(\d{1,3}):([0-5]\d\.\d+)")
@@ -136,11 +137,14 @@ class Report:
         or "dropped".
     unusable : str
         Why no tree can be learned from the table; empty where one can.
+    together : list of str
+        Columns that may say which rows belong together.
     """
 
     lines: list[str] = field(default_factory=list)
     columns: dict[str, str] = field(default_factory=dict)
     unusable: str = ""
+    together: list[str] = field(default_factory=list)
 
     def say(self, sentence: str, column: str | None = None) -> None:
         """Add a sentence, about a column if one is named."""
@@ -492,12 +496,18 @@ def _by_reader(name, extra, **options):
 
 
 def _arff(path, pd):
-    from scipy.io.arff import loadarff
-    try:
-        return pd.DataFrame(loadarff(io.StringIO(path.read_text("utf-8", "replace")))[0])
-    except Exception as error:      # its parser raises many kinds
-        raise ValueError(f"{path.name} is no ARFF file that can be read ({error}); save it as "
-                         "CSV.") from None
+    """Return the cells of an ARFF file as text; scipy's reader knows no quotes and no text."""
+    head, *data = re.split(r"(?im)^\s*@data\b.*\n?", path.read_text("utf-8", "replace"), maxsplit=1)
+    names = [name.strip("'\"").replace("\\", "") for name in ATTRIBUTE.findall(head)]
+    lines = [line for line in "".join(data).splitlines() if line.strip() and line.strip()[0] != "%"]
+    quote = '"' if "'" not in "".join(lines) else "'"
+    rows = list(csv.reader(lines, quotechar=quote, escapechar="\\", skipinitialspace=True))
+    wrong = next((k for k, row in enumerate(rows, 1) if len(row) != len(names)), None)
+    if not names or not data or wrong:
+        raise ValueError(f"{path.name} is no ARFF file that can be read (" + (
+            f"row {wrong} of its data has {len(rows[wrong - 1])} cells for {len(names)} attributes"
+            if names and wrong else "it has no attributes, or no data") + "); save it as CSV.")
+    return pd.DataFrame(rows, columns=names)
 
 
 READERS = {
@@ -1375,6 +1385,14 @@ def _judge(X, y, task, target, report, again, copies):
                    "an earlier one in every column"
                    + "; they count as copies, and are never both learned from and tested on"
                    * copies + ".")
+    alike = X.duplicated(keep=False).to_numpy()
+    if task == "classification" and alike.any():
+        seen = X[alike].assign(**{"the target": y[alike]}).value_counts(dropna=False, sort=False)
+        most = seen.groupby(level=list(range(X.shape[1])), dropna=False, sort=False).max().sum()
+        right = np.ceil(1000 * (n - alike.sum() + most) / n) / 10
+        if right <= 99:
+            report.say("differs between rows that agree in every feature, so no model of these "
+                       f"features is right on more than {right:.1f} % of the rows.", target)
     for name in X.columns:
         found = _gives_away(X[name], y, task)
         if found:
@@ -1385,6 +1403,7 @@ def _judge(X, y, task, target, report, again, copies):
                        "afterwards, and should be left out (--drop).", name)
         if X[name].dtype == object and (IDENTIFIER.search(name) or _fixes_another(X, name)):
             report.say("may say which rows belong together; --groups keeps them together.", name)
+            report.together.append(name)
     if task == "regression" and (parts := _sum_of(X, y)):
         report.say(f"is a sum of {_listed(parts, 5)}, each times a number, in every row; if they "
                    "are known only afterwards, leave them out (--drop).", target)

@@ -65,6 +65,7 @@ LARGEST_PROOF = 5e7                     # rows times questions squared
 DEPTH, LEAF, RARE = 4, 5, 0.2           # below this share of a class, accuracy says little
 TREE, SAME, TUNED_CART, FREE = CARTS = (
     "optimal tree", "CART with as many leaves", "tuned CART", "CART of any size, pruned")
+TOO_GOOD = 99.0                         # per cent: is a feature known only afterwards?
 METRICS = ("accuracy", "balanced accuracy", "cost")
 
 
@@ -546,6 +547,12 @@ def sentences(found: Found) -> Lines:
         stack += [(child, {**conditions, key: text},
                    {**gaps, key[0]: gap and gaps.get(key[0], True)})
                   for key, text, gap, child in branches.get(node, [])[::-1]]
+    tree, y = found.model.tree_, found.question.table.y
+    if found.question.classes:
+        never = np.setdiff1d(y, tree.classes[tree.label[np.unique(found.leaf)]])
+        if len(never):
+            said.append(f"No row gets the answer {_listed(list(map(str, never)))}, which "
+                        f"{int(np.isin(y, never).sum()):,} rows have.")
     return said
 
 
@@ -825,6 +832,9 @@ def judge(question: Question) -> Judged:
     late = [name for name in protocol(question, 1.0) if name not in names]
     if late:
         lines.append(f"The time did not suffice for: {', '.join(late)} (--time).")
+    if table.report.together:
+        lines.append(f"If {_listed(table.report.together)} says which rows belong together, all "
+                     "this is too good: --groups keeps them together.")
     if left_out and "balanced accuracy" in metrics:
         lines.append(f"Balanced accuracy leaves {_listed(left_out)} out, of which not every fold "
                      "has a row.")
@@ -1045,9 +1055,15 @@ def pays(judged: Judged) -> Lines:
         said.append(
             f"If nobody needs to read the model, take {best}: it is ahead of the optimal tree by "
             f"{text}." if sign > 0 else
-            f"None of {', '.join(rest)} is clearly better than the optimal tree; the best of them, "
-            f"{best}, differs from it by {text}."
+            (f"None of {', '.join(rest)} is clearly better than the optimal tree; the best of "
+             f"them, {best}," if len(rest) > 1 else
+             f"{best.capitalize()} is not clearly better than the optimal tree: it")
+            + f" differs from it by {text}."
             + f" A gain of {high:.1f} points is not excluded." * bool(open_))
+    top = max(judged.found, key=lambda name: judged.interval(name, metric)[0])
+    if metric != "cost" and judged.interval(top, metric)[0] >= TOO_GOOD:
+        said.append(f"{judged.text(top, metric)} of {metric} ({top}) is rare: check that every "
+                    "feature is known before the answer is, and leave the others out (--drop).")
     return Lines([*said, *rule], large=int(beats < 1))
 
 

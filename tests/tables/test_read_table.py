@@ -425,3 +425,42 @@ def test_leaks_of_a_quantity_are_said_and_none_is_invented():
     frame["height"] += rng.normal(size=n)
     said = str(read_table(frame.assign(y=frame["casual"] + rng.normal(size=n)), "y").report)
     assert "sum of" not in said and "belong together" not in said and "explains" not in said
+
+
+@pytest.mark.parametrize("share", [0.5, 0.004, 0.0])
+def test_what_no_model_can_know_is_said(share):
+    """Rows that agree in every feature, gaps as well, and differ in their label."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.choice([1.5, 2.5, np.nan], 2000),
+                          "b": rng.choice(["x", "y", None], 2000)})
+    frame["y"] = np.where((frame["a"] == 1.5) ^ (rng.random(2000) < share), "p", "q")
+    read = read_table(frame, "y")
+    cells = [f"{a} {b}" for a, b in zip(read.X["a"], read.X["b"])]
+    right = 100 * pd.crosstab(np.array(cells), read.y).max(axis=1).sum() / 2000
+    said = re.search(r"'y' differs between rows .* right on more than (\S+) % of the rows",
+                     str(read.report))
+    assert bool(said) == (right <= 99) == (share == 0.5)
+    assert not said or right <= float(said[1]) < right + 0.1
+
+
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_arff_as_weka_writes_it(quote, tmp_path):
+    """Quoted names and words, gaps, comments, texts and dates; no cells are moved."""
+    path = tmp_path / "t.arff"
+    q = quote
+    rows = [f"{k},{q}dark blue{q}, {'?' if k % 5 == 0 else 'red'},{q}it\\{q}s, {k % 7}{q},"
+            f"{'c1' if k % 3 else 'c2'}" for k in range(1, 61)]
+    path.write_text(f"% made\n@RELATION t\n@attribute {q}m 1{q} numeric\n@Attribute shade "
+                    f"{{red,{q}dark blue{q}}}\n@attribute b {{red,?}}\n@attribute note string\n"
+                    "@attribute class {c1,c2}\n\n@DATA\n% none\n" + "\n".join(rows) + "\n")
+    read = read_table(path, "class")
+    assert read.feature_names == ["b", "note"] and "'m 1' numbers the rows" in str(read.report)
+    assert set(read.X["note"]) == {f"it{q}s, {k}" for k in range(7)}
+    assert read.X["b"].isna().sum() == 12 and (read.y == "c2").sum() == 20
+    assert "'shade' is 'dark blue' in every row" in str(read.report)
+    path.write_text(path.read_text().replace("\n3,", "\n3,3,"))
+    with pytest.raises(ValueError, match="row 3 of its data has 6 cells for 5 attributes"):
+        read_table(path, "class")
+    path.write_text("{0 1, 2 3}\n")
+    with pytest.raises(ValueError, match="no attributes, or no data"):
+        read_table(path, "class")

@@ -225,6 +225,18 @@ def test_sentences_say_both_sides_and_count_rows(weights):
     assert drawn.value[leaves].sum() == len(table.y)
 
 
+def test_a_class_that_no_leaf_answers_is_named():
+    rng = np.random.default_rng(0)
+    x = rng.random(300)
+    frame = pd.DataFrame({"x": x, "y": np.where(x < 0.5, 1, 3)})
+    frame.loc[rng.choice(300, 70, replace=False), "y"] = 2
+    said = trying.sentences(trying.fit_tree(trying.ask(read_table(frame, "y"), max_depth=1)))
+    assert said[-1] == "No row gets the answer '2', which 70 rows have." and len(said) == 3
+    frame["y"] = frame["y"].replace(2, 1)
+    said = trying.sentences(trying.fit_tree(trying.ask(read_table(frame, "y"), max_depth=1)))
+    assert len(said) == 2 and "No row" not in str(said)
+
+
 def test_of_two_bounds_of_one_side_the_tighter_is_said():
     frame = pd.DataFrame({"x": np.arange(160) / 2, "g": np.arange(160) % 3})
     frame["y"] = [f"c{k}" for k in np.arange(160) // 40]
@@ -598,6 +610,23 @@ def test_with_little_time_there_are_fewer_rivals_rather_than_no_verdict(n, monke
         trying.CARTS[:2]) == trying.worth(judged).index.tolist()
     assert any("did not suffice for: tuned CART, " in line for line in judged.lines)
     assert "forest" not in str(trying.pays(judged)) and question.clock.elapsed < 24
+
+
+def test_what_is_too_good_is_said_to_be():
+    """A leak in two columns together, and rows of persons who are in all folds."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 2, (300, 4)), columns=list("abcd"))
+    frame["y"] = np.where(frame["a"] ^ frame["b"], "left", "stayed")
+    frame["who"] = [f"P{k // 5}" for k in range(300)]
+    frame["height"] = np.repeat(rng.normal(size=60), 5)
+    judged = trying.judge(trying.ask(read_table(frame, "y"), max_depth=2, seconds=8))
+    assert "If 'who' says which rows belong together, all this is too good" in str(
+        trying.Lines(judged.lines))
+    said = re.search(r"(\S+) % .* of accuracy \((.+)\) is rare", str(trying.pays(judged)))
+    assert float(said[1]) == 100 == judged.interval(said[2], "accuracy")[0]
+    judged = trying.judge(trying.ask(read_table(frame.assign(
+        y=rng.permutation(frame["y"])), "y", groups="who"), max_depth=2, seconds=8))
+    assert "too good" not in str(judged.lines) and "is rare" not in str(trying.pays(judged))
 
 
 def test_a_rule_that_had_no_time_is_not_contradicted():
