@@ -1032,27 +1032,29 @@ def _understand(column, pd, commas=False):
     if all(hasattr(value, "year") for value in held):
         return _as_date(pd.Series([pd.Timestamp(v) if v is not None else pd.NaT for v in cells]),
                         "", pd)
+
+    def spread(values):
+        """Return the numbers of the cells that hold something, and NaN for the others."""
+        numbers = np.full(len(cells), np.nan)
+        numbers[present] = values
+        return numbers
+
     if all(isinstance(value, timedelta) for value in held):
-        return _as_number(np.array([np.nan if cell is None else cell / timedelta(days=1)
-                                    for cell in cells]), ["holds spans of time, read as days."],
+        return _as_number(spread(held / timedelta(days=1)), ["holds spans of time, read as days."],
                           marks)
     if kinds == {bool}:
-        return _as_number(np.array([np.nan if cell is None else float(cell) for cell in cells]),
-                          [TRUTH], marks)
-    texts = [value if isinstance(value, str) else str(value) for value in held]
-    texts, spellings = _one_spelling(texts)
+        return _as_number(spread(held), [TRUTH], marks)
+    texts, spellings = _one_spelling([str(value) for value in held])
     different = list(dict.fromkeys(texts))
+    place = {text: k for k, text in enumerate(different)}
+    each = np.array([place[text] for text in texts])
     numbers, how = _parsed(different, commas)
-    lookup = dict(zip(different, numbers))
-    parsed = np.array([lookup[text] for text in texts])
-    is_number = ~np.isnan(parsed)
+    is_number = ~np.isnan(numbers)[each]
     share = np.mean(is_number)
-    wrong = sorted({text for text, good in zip(texts, is_number) if not good})
+    wrong = sorted(np.array(different, object)[np.isnan(numbers)])
     reason = _no_quantity(column.name, different, texts, numbers, spellings)
     if reason is None and (share > 0.9 or share > 0.5 and len(wrong) <= 3 and
                            len(different) > 10 + len(wrong)):
-        numbers = np.full(len(cells), np.nan)
-        numbers[present] = parsed
         says = [f"is read as numbers with {' and '.join(how)}."] if how else []
         if wrong:
             says.append(f"holds numbers, and {_count(int((~is_number).sum()), 'cell')} "
@@ -1061,18 +1063,14 @@ def _understand(column, pd, commas=False):
         if zeros:
             says.append(f"holds {_count(zeros, 'number')} written with a 0 in front, which is left "
                         "out.")
-        return _as_number(numbers, says, marks)
+        return _as_number(spread(numbers[each]), says, marks)
     timed = _times([_short(text) for text in different]) if reason is None else None
     if timed is not None:
-        lookup = dict(zip(different, timed[0]))
-        numbers = np.full(len(cells), np.nan)
-        numbers[present] = [lookup[text] for text in texts]
-        return _as_number(numbers, [timed[1]], marks)
+        return _as_number(spread(np.array(timed[0])[each]), [timed[1]], marks)
     found = _dates(different, pd) if reason is None else None
     if found is not None:
-        lookup = dict(zip(different, found[0]))
-        parsed = pd.Series([lookup[text] for text in texts], dtype="datetime64[us, UTC]")
-        wrong = sorted({text for text, date in zip(texts, parsed) if date is pd.NaT})
+        parsed = found[0].iloc[each]
+        wrong = sorted(np.array(different, object)[found[0].isna()])
         missed = int(parsed.isna().sum())
         if missed < len(texts) * (0.2 if len(wrong) <= 3 else 0.05):
             dates = pd.Series(pd.NaT, index=range(len(cells)), dtype="datetime64[us, UTC]")

@@ -6,7 +6,6 @@ Each function makes one part of the page.  Nothing depends on the clock unless a
 from __future__ import annotations
 
 import hashlib
-import json
 import subprocess
 import sys
 import warnings
@@ -1171,8 +1170,8 @@ def exports(found: Found, refused: list[str] | None = None) -> dict[str, str | b
     """Return the tree as files for others, by their ending.
 
     The shares in the leaves are those of the rows, whatever they weigh.  A scikit-learn tree by
-    skops is among them where skops is installed, and one for ONNX where skl2onnx (for words: onnx)
-    and onnxruntime are; why a form is not among them is added to ``refused``.
+    skops is among them where skops is installed, and one for ONNX where onnx and onnxruntime are;
+    why a form is not among them is added to ``refused``.
     """
     tree, table, files = found.tree, found.question.table, {}
     units = {name: f"days since {first:%Y-%m-%d}" for name, first in table.origins.items()
@@ -1197,87 +1196,71 @@ def _skops(found):
 
 
 def _onnx(found):
-    """Return the tree for ONNX, where it answers all rows as the tree does, gaps as well."""
-    from onnx.helper import set_model_props
-    from onnxruntime import InferenceSession
-    model, table = found.model, found.question.table
-    whole = (_onnx_of_columns if table.categories else _onnx_of_numbers)(found)
-    set_model_props(whole, {"features": json.dumps(
-        used(model, table) if table.categories else table.feature_names)})
-    session = InferenceSession(whole.SerializeToString(), providers=["CPUExecutionProvider"])
-    gaps = [] if model.tree_.missing_left is None else used(model, table)
-    for rows in (table.X, *(table.X.assign(**{name: np.nan}) for name in gaps)):
-        fed = {"X": rows.to_numpy(np.float32)} if not table.categories else {
-            name: rows[[name]].astype(object).fillna("").to_numpy() if name in table.categories else
-            rows[[name]].to_numpy(float) for name in used(model, table)}
-        answers, wanted = session.run(None, fed)[0].ravel(), model.predict(rows)
-        other = answers != wanted if found.question.classes else ~np.isclose(
-            answers, wanted, 1e-6, 1e-6 * np.ptp(wanted))
-        if other.any():
-            raise ValueError(f"it would answer {other.sum():,} of {len(rows):,} rows otherwise, "
-                             "since it compares in 32 bits.")
-    return whole.SerializeToString()
+    """Return the tree for ONNX, where it answers all rows as the tree does, gaps as well.
 
-
-def _onnx_of_numbers(found):
-    from skl2onnx import to_onnx
-    copy = found.model.to_sklearn()
-    whole = to_onnx(copy, np.zeros((1, found.question.table.X.shape[1]), np.float32), options={
-        id(copy): {"zipmap": False}} if found.question.classes else None)
-    left = getattr(copy.tree_, "missing_go_to_left", None)
-    for attribute in whole.graph.node[0].attribute:     # skl2onnx sends every gap to the right
-        if attribute.name == "nodes_missing_value_tracks_true" and left is not None:
-            attribute.ints[:] = left.astype(int).tolist()
-    return whole
-
-
-def _onnx_of_columns(found):
-    """Return a graph that asks the questions of the tree, with one input for each column asked.
-
-    skl2onnx has no form for a column of zeros and ones that a gap or an unknown word leaves open.
+    The graph asks the questions of the tree, and takes each column that is asked by its name.
     """
     from onnx import TensorProto, checker, helper
-    tree, table, nodes = found.model.tree_, found.question.table, []
-    questions = tree.questions()
+    from onnxruntime import InferenceSession
+    tree, table, model, nodes, yes = found.tree, found.question.table, found.model, [], {}
+    questions, mark = tree.questions(), "_" * (1 + max(map(len, found.question.table.X)))
     if not questions:
         raise ValueError("the tree asks nothing.")
+    columns = {name: TensorProto.STRING if name in table.categories else TensorProto.DOUBLE
+               for name in used(model, table)}
     kind = {"U": TensorProto.STRING, "i": TensorProto.INT64, "f": TensorProto.DOUBLE}[
         table.y.dtype.kind]
-    mark = "_" * (1 + max(map(len, table.feature_names)))       # so that no column has the name
 
     def add(operator, *sources, **attributes):
         nodes.append(helper.make_node(operator, sources, [f"{mark}{len(nodes)}"], **attributes))
         return nodes[-1].output[0]
 
-    def constant(value, kind=TensorProto.DOUBLE):
-        return add("Constant", value=helper.make_tensor("", kind, (1, 1), [value]))
+    def constant(*values, kind=TensorProto.DOUBLE):
+        return add("Constant", value=helper.make_tensor("", kind, (1, len(values)), values))
 
-    def answer(node):
-        if node not in questions:
-            return constant(tree.value[node][0] if tree.classes is None else
-                            tree.classes[tree.label[node]], kind)
-        question = questions[node]
+    for node, question in questions.items():
         name = table.feature_names[question.column]
         if name in table.categories:        # a gap is an empty text
             words = [*(question.members or ()), *[""] * bool(question.gap)]
-            yes = add("Cast", add(
+            yes[node] = add("Cast", add(
                 "LabelEncoder", name, domain="ai.onnx.ml", keys_strings=words,
                 values_int64s=[1] * len(words), default_int64=0), to=TensorProto.BOOL)
         else:
-            yes = add("LessOrEqual", name, constant(question.high))
-            yes = add("Or", yes, add("IsNaN", name)) if question.gap else yes
-        return add("Where", yes, answer(question.yes), answer(question.no))
+            yes[node] = add("LessOrEqual", name, constant(question.high))
+            if question.gap:
+                yes[node] = add("Or", yes[node], add("IsNaN", name))
 
-    last = answer(0)
-    graph = helper.make_graph(
-        nodes, "tree", [helper.make_tensor_value_info(
-            name, TensorProto.STRING if name in table.categories else TensorProto.DOUBLE, [None, 1])
-            for name in used(found.model, table)],
-        [helper.make_tensor_value_info(last, kind, [None, 1])])
-    whole = helper.make_model(graph, opset_imports=[
-        helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 2)], ir_version=8)
+    def answer(node, leaf):
+        if node not in questions:
+            return leaf(node)
+        return add("Where", yes[node], answer(questions[node].yes, leaf),
+                   answer(questions[node].no, leaf))
+
+    if found.question.classes:
+        shares = tree.value / tree.value.sum(axis=1, keepdims=True)
+        outputs = [(answer(0, lambda node: constant(tree.classes[tree.label[node]], kind=kind)),
+                    kind, 1),
+                   (answer(0, lambda node: constant(*shares[node])), TensorProto.DOUBLE,
+                    len(tree.classes))]
+    else:
+        outputs = [(answer(0, lambda node: constant(tree.value[node][0])), kind, 1)]
+    whole = helper.make_model(helper.make_graph(
+        nodes, "tree", [helper.make_tensor_value_info(name, of, [None, 1])
+                        for name, of in columns.items()],
+        [helper.make_tensor_value_info(name, of, [None, wide]) for name, of, wide in outputs]),
+        ir_version=8, opset_imports=[helper.make_opsetid("", 17),
+                                     helper.make_opsetid("ai.onnx.ml", 2)])
     checker.check_model(whole)
-    return whole
+    session = InferenceSession(whole.SerializeToString(), providers=["CPUExecutionProvider"])
+    gaps = [] if model.tree_.missing_left is None else columns
+    for rows in (table.X, *(table.X.assign(**{name: np.nan}) for name in gaps)):
+        answers = session.run(None, {
+            name: rows[[name]].astype(object).fillna("").to_numpy() if name in table.categories else
+            rows[[name]].to_numpy(float) for name in columns})[0].ravel()
+        other = np.sum(answers != model.predict(rows))
+        if other:
+            raise ValueError(f"it would answer {other:,} of {len(rows):,} rows otherwise.")
+    return whole.SerializeToString()
 
 
 def hand_over(found: Found, judged: Judged, source: str, output: str | None) -> Lines:
@@ -1299,8 +1282,6 @@ def hand_over(found: Found, judged: Judged, source: str, output: str | None) -> 
     for ending, text in files.items():
         write_whole(Path(f"{output}{ending}"), text)
     return Lines(["Beside this page: " + ", ".join(Path(output).name + end for end in files) + ".",
-                  *[("The .onnx file takes each feature that the tree asks as a column of its own: "
-                     "numbers of 64 bits, and words, of which the empty one is a gap."
-                     if found.question.table.categories else
-                     "The .onnx file takes a matrix X of 32-bit numbers; its property \"features\" "
-                     "names the columns.")] * (".onnx" in files), *refused])
+                  *["The .onnx file takes each feature that the tree asks as a column of its own: "
+                    "numbers of 64 bits, and words, of which the empty one is a gap."]
+                  * (".onnx" in files), *refused])
