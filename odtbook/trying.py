@@ -551,7 +551,7 @@ def sentences(found: Found) -> Lines:
         never = np.setdiff1d(y, tree.classes[tree.label[np.unique(found.leaf)]])
         if len(never):
             said.append(f"No row gets the answer {_listed(list(map(str, never)))}, which "
-                        f"{int(np.isin(y, never).sum()):,} rows have.")
+                        f"{100 * np.isin(y, never).mean():.2g} % of the rows have.")
     return said
 
 
@@ -801,7 +801,7 @@ def judge(question: Question) -> Judged:
         if question.metric == "balanced accuracy" and not why:
             why = (f"not each of {FOLDS} folds has a row of {_listed(left_out)}, so their balanced "
                    "accuracy says nothing of it.")
-    names = list(rounds[0][-1].answers) if rounds else []
+    names = list(rounds[0][-1].answers if rounds else protocol(question, 1.0))
     found = {name: np.empty(n, table.y.dtype) for name in names}
     chances, records, ended = {name: np.full(n, np.nan) for name in found}, [], 0
     for number, folds in reversed(list(enumerate(rounds))):     # the first is what is kept

@@ -74,6 +74,16 @@ def test_page_in_a_browser(name, tmp_path, capsys):
         assert "nan" not in shown and "Does it pay here?" in shown
 
 
+def test_a_page_without_a_verdict_says_so_once(tmp_path, capsys):
+    page = written("plain", tmp_path, "--time", "0.05").read_text("utf-8")
+    shown = page[:page.index("The code of this page")]
+    assert shown.count("There is no verdict: the time did not suffice for 5 folds") == 1
+    assert shown.count("no verdict") == 1 and "Nothing was measured on new rows" in shown
+    assert "<li>Not measured.</li>" in shown and "not measured" in shown and "none" not in shown[
+        shown.index("Whom does it get wrong"):]
+    assert "If dose" in shown or "Nothing beats one leaf" in shown
+
+
 def test_the_notebook_runs_again_as_it_stands(tmp_path, capsys):
     """Its own cells, changed in a parameter, give the page's part that the parameter changes."""
     page = written("gaps", tmp_path, "--depth", "1", "--drop", "age", "--seed", "3")
@@ -231,7 +241,7 @@ def test_a_class_that_no_leaf_answers_is_named():
     frame = pd.DataFrame({"x": x, "y": np.where(x < 0.5, 1, 3)})
     frame.loc[rng.choice(300, 70, replace=False), "y"] = 2
     said = trying.sentences(trying.fit_tree(trying.ask(read_table(frame, "y"), max_depth=1)))
-    assert said[-1] == "No row gets the answer '2', which 70 rows have." and len(said) == 3
+    assert said[-1] == "No row gets the answer '2', which 23 % of the rows have." and len(said) == 3
     frame["y"] = frame["y"].replace(2, 1)
     said = trying.sentences(trying.fit_tree(trying.ask(read_table(frame, "y"), max_depth=1)))
     assert len(said) == 2 and "No row" not in str(said)
