@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 
@@ -291,6 +292,19 @@ class _Start:
         if its_cost < self.best:
             self.tree, self.best = tree, its_cost
 
+    def shallower(self, depth, clock):
+        """Look for the best trees of smaller depths, which a budget of nodes leaves room for."""
+        X, y, _, weight = self.rows
+        small = copy(self.model)
+        small.start, small.verbose, small.max_depth = None, 0, HORIZON
+        while small.max_depth < depth:
+            small.time_limit = clock.remaining / 2
+            tree, report = small._solve(X, y, weight)
+            self.keep(tree, self.cost.of(tree.predict_codes(X) != y, tree))
+            if report.status != "optimal":
+                break
+            small.max_depth += 1
+
     def improved(self, nodes, closed):
         """Look for better subtrees of the best tree, also of the search; return the least cost."""
         X, y, n_classes, given = self.rows
@@ -300,6 +314,8 @@ class _Start:
             self.keep(tree, cost.of(tree.predict_codes(X) != y, tree))
         depth = model._depth_within(len(y))
         clock = Clock(LOOKS[closed == 0 and depth > DEEP] * self.clock.remaining)
+        if self.max_nodes is not None and self.max_nodes < 2**depth - 1:
+            self.shallower(depth, clock)
         self.start = "local-search"
         self.grown(LOCAL * clock.remaining)
         weight = np.ones(len(y)) if given is None else given

@@ -360,6 +360,25 @@ class _Search:
     def improve(self, tree, cost, keep, clock):
         """Look for better subtrees of a tree; ``keep(tree, cost)`` hears of every better tree."""
         rows, least = self.rows, self.least
+
+        def hear(plan, its_cost, _):
+            nonlocal tree, cost
+            if its_cost < cost - self.tolerance:
+                better, its_cost = self.tree(plan, self.depth)
+                if its_cost < cost:
+                    tree, cost = better, its_cost
+                    keep(tree, cost)
+
+        # Small depths leave more of a budget of nodes to each split.
+        for levels in range(HORIZON, self.depth) if self.max_nodes < 2**self.depth - 1 else ():
+            small = _Search(rows, levels, self.max_nodes, self.penalty, least,
+                            Clock(clock.remaining / 2))
+            root = rows.node(rows.order, np.ones(len(rows.y), bool), len(rows.y))
+            try:
+                solution = small.solve(root, levels, self.max_nodes, cost, hear)
+            except TimeUp:
+                break
+            hear(solution.plan, solution.cost, None)
         small = _Search(rows, HORIZON, 3, self.penalty, least, clock)
 
         def split(some):

@@ -10,7 +10,7 @@ import numpy as np
 from odtlib.heuristics.start import checked_start
 from odtlib.tolerance import ROUNDING
 from odtlib.tree import LEAF, DecisionTree
-from odtlib.trees import build, build_plan, class_weights, plan_of
+from odtlib.trees import build, build_plan, class_weights, cut_back, plan_of
 
 from . import _search as S
 from ._sums import BOUND
@@ -70,9 +70,9 @@ class AdditiveSolver(Solver):
         return self.problem.weights[:, self.problem.sums.line_of]
 
     @property
-    def row_weight(self):
-        """The weight of each row: the first number, where it is one."""
-        return np.abs(self.amounts[:, 0])
+    def impurity(self):
+        """What leaves cost by the objective, beside what their rows cost anyway."""
+        return self.problem.sums.costs
 
     def _leaf(self, rows):
         return self.problem.sums.leaf(rows)
@@ -82,7 +82,6 @@ class AdditiveRun(Run):
     """One fit of an objective; ``fitted`` is the objective on the rows."""
 
     solver_type = AdditiveSolver
-    cuts = False
 
     def __init__(self, fitted, model, rows, clock, search, *, fit=None, **options):
         self.fitted, self.costs = fitted, {}
@@ -146,6 +145,14 @@ class AdditiveRun(Run):
         self.costs[tree] = fsum([self.fitted.constant, penalty * tree.n_splits,
                                  *(costs[node] for node in kept if feature[node] < 0)])
         return tree
+
+    def within_budget(self, tree):
+        """As in the base class; nodes cost what the objective says."""
+        if tree.n_splits <= self.most_nodes:
+            return tree
+        members = build_plan(plan_of(tree), self.columns)[-1]
+        return self.valued(cut_back(tree, self.most_nodes, self.model.split_penalty,
+                                    [self.fitted.leaf(rows)[0] for rows in members]))
 
     def cost(self, tree):
         """Return the objective of a tree."""

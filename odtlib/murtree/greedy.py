@@ -29,9 +29,17 @@ def with_thresholds(nested, columns):
     return int(columns[column]), 0.5, *(with_thresholds(child, columns) for child in children)
 
 
-def cart(columns, amounts, weight, number, depth, min_leaf, leaf, rows, clock=None):
-    """Grow a tree from the root down by the least impurity; nested tuples.
+def gini(sums):
+    """Return the Gini impurity of leaves times their weight, given the sums of classes, (K, n)."""
+    total = sums.sum(axis=0)
+    return total - (sums ** 2).sum(axis=0) / np.maximum(total, 1e-300)
 
+
+def cart(columns, amounts, number, depth, min_leaf, leaf, rows, clock=None, impurity=gini):
+    """Grow a tree from the root down, by what both sides of a split cost as leaves; nested tuples.
+
+    ``impurity`` gives that, given the sums of ``amounts`` (n_rows, K), and ``number`` says for how
+    many rows each is; ``leaf`` gives cost and prediction of some rows.
     It stops ``GRACE`` seconds after the limit of the clock.  Of very many columns it knows evenly
     fewer where there is a clock.
     """
@@ -41,7 +49,7 @@ def cart(columns, amounts, weight, number, depth, min_leaf, leaf, rows, clock=No
 
     every = 1 if clock is None else max(1, len(rows) * columns.shape[1] // MOST_CELLS)
     given, columns = columns, columns[:, ::every]
-    table = np.column_stack([amounts, weight, number])
+    table = np.column_stack([amounts, number])
     step = max(1, CELLS_AT_A_TIME // max(1, columns.shape[1]))
 
     def grow(rows, depth):
@@ -55,11 +63,10 @@ def cart(columns, amounts, weight, number, depth, min_leaf, leaf, rows, clock=No
             some = rows[first:first + step]
             inside += table[some].T @ columns[some].astype(np.float64)
         outside = table[rows].sum(axis=0)[:, None] - inside
-        purity = sum((side[:-2] ** 2).sum(axis=0) / np.maximum(side[-2], 1e-300)
-                     for side in (inside, outside))
-        purity[np.minimum(inside[-1], outside[-1]) < min_leaf] = -np.inf
-        column = int(np.argmax(purity))
-        if purity[column] == -np.inf:
+        cost = impurity(inside[:-1]) + impurity(outside[:-1])
+        cost[np.minimum(inside[-1], outside[-1]) < min_leaf] = np.inf
+        column = int(np.argmin(cost))
+        if cost[column] == np.inf:
             return prediction
         has = given[rows, every * column] == 1
         zero, one = (grow(child_rows, depth - 1) for child_rows in (rows[~has], rows[has]))

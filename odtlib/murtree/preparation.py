@@ -59,6 +59,7 @@ class Sums(NamedTuple):
     kernels: tuple           # the addresses of the five kernels that cost leaves and bound rows
     n_sums: int              # numbers of the objective
     adds_last: bool          # whether the last of them is among the rows' own costs
+    costs: Callable          # of sums of the lines of numbers, (n_free, n): what leaves cost
     leaf: Callable           # of the rows of a leaf: its cost, and what it predicts
     uneven: bool             # whether differences of sums may be rounding only
 
@@ -343,6 +344,11 @@ def prepare_sums(X, fitted, *, min_samples_leaf=1, merge_columns=True, clock=Non
     lines, *places = lines_of(numbers[:, :n_free],
                               number if min_samples_leaf > 1 else np.ones(len(number)))
 
+    def costs(sums):
+        every = np.zeros((sums.shape[1], numbers.shape[1]))
+        every[:, :n_free] = sums.T
+        return fitted.costs(every)
+
     def leaf(rows):
         sums = numbers[rows].sum(axis=0)
         cost = own[rows].sum() + fitted.costs(sums[None])[0]
@@ -354,8 +360,8 @@ def prepare_sums(X, fitted, *, min_samples_leaf=1, merge_columns=True, clock=Non
         np.column_stack([lines, own, number]), "sums", float(alone.sum() + fitted.constant),
         fitted.scale, {"rows_merged": len(X) - n_groups, "columns_merged":
                        X.shape[1] - len(columns)},
-        sums=Sums(lines.shape[1], *places, fitted.kernels, numbers.shape[1], fitted.adds_last, leaf,
-                  rounds_off(fitted.costs, numbers, n_free, fitted.scale)))
+        sums=Sums(lines.shape[1], *places, fitted.kernels, numbers.shape[1], fitted.adds_last,
+                  costs, leaf, rounds_off(fitted.costs, numbers, n_free, fitted.scale)))
 
 
 def likely_kernel(y, n_classes, min_leaf, weight, by_class):

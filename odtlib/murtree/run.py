@@ -32,6 +32,7 @@ HOPELESS = 5            # times the time limit: a predicted search that gets no 
 # Of the time that is left, looking ahead and discrepancies: before a search that may end in time,
 # which has most of the limit, and before a hopeless one.
 LOOKS = {False: (0.2, 0.1), True: (0.5, 0.5)}
+MOST = 0.8              # of the time that is left, for small depths within a node budget
 HALF = 0.5              # of the time that is left for discrepancies that are asked for
 PRICED_DEPTHS = 5, S.ANY_DEPTH      # follow the small depths where a price limits the depth
 HALF_OF_THE_TIME = 3, 5, S.ANY_DEPTH
@@ -116,7 +117,6 @@ class Run:
 
     solver_type = Solver
     takes_turns = True      # False: no discrepancies, and so no turns under a time limit
-    cuts = True             # whether a deeper tree can be cut back to a node budget
 
     def __init__(self, model, rows, clock, search, *, path=False, depth=None, fit=None, hear=None):
         self.hear = hear                             # is told of every tree
@@ -332,6 +332,8 @@ class Run:
                 raise KeyboardInterrupt
             if ended == "time_limit" or self.upper <= 0:
                 break
+        if not whole:           # small depths are a better use of time than a hopeless search
+            self.deepen(Clock(self.clock.remaining * MOST) if self.hopeless else until)
 
     @property
     def looks(self):
@@ -343,7 +345,7 @@ class Run:
             return ()
         if self.nodes >= 2 ** self.depth - 1:
             return self.ahead, self.explore
-        return (self.ahead,) if self.cuts and self.cut_depth >= 4 else ()
+        return (self.ahead,) if self.cut_depth >= 4 else ()
 
     @property
     def hopeless(self):
@@ -390,14 +392,17 @@ class Run:
             raise
 
     def deepen(self, limit):
-        """Solve the smaller depths."""
+        """Solve the smaller depths, as far as time allows."""
         solver = self.solver
         for depth in range(3, self.depth):
-            if solver.solve(depth, self.nodes, upper=self.upper, clock=limit) \
-                    and solver.incumbent() < self.upper:
-                value = solver.incumbent() + self.problem.offset
-                self.set_incumbent(self.checked(solver.tree(depth), value))
-                self.note(value, self.problem.offset, f"depth {depth}")
+            ended = solver.solve(depth, self.nodes, upper=self.upper, clock=limit)
+            if (cost := solver.incumbent()) < self.upper:
+                nested, = solver.trees(depth, [solver.nodes], Clock(None if ended else
+                                                                    FINISHING / 4))
+                self.adopt(nested, f"depth {depth}",
+                           cost + self.problem.offset if ended else np.inf)
+            if not ended:
+                break
 
     def look_ahead(self):
         """Grow a tree deeper than is searched; keep the end, bound and tree."""
@@ -548,7 +553,7 @@ class Run:
                 self.within.greedy(self.safe_depth, clock), solver._leaf(rows)[1])]
         grown = [solver.greedy_tree(self.safe_depth, clock), solver._leaf(rows)[1]]
         depth = self.cut_depth
-        if self.cuts and self.safe_depth < depth and not np.ndim(self.model.split_penalty):
+        if self.safe_depth < depth and not np.ndim(self.model.split_penalty):
             grown.append(solver.cart(rows, depth, 2 ** depth - 1, clock))
         return [self.within_budget(self.checked(nested, np.inf)) for nested in grown]
 

@@ -19,7 +19,7 @@ from . import _search as S
 from ._cache import ENTRY, find_problem, move_entries, root_of
 from ._kernels import IMPURITY
 from ._objectives import ELEMENT, closure_address, cost_addresses, kernel_addresses
-from .greedy import cart
+from .greedy import cart, gini
 from .options import DEFAULT, MurTreeSearch
 from .preparation import Problem, Sums, Workspace, grouped_rows, packed_rows
 
@@ -584,14 +584,19 @@ class Solver:
         """What the leaves of CART should be pure in: the weight of each class."""
         return np.eye(len(self.class_start) - 1)[self.row_class] * self.row_weight[:, None]
 
+    @property
+    def impurity(self):
+        """What both sides of a split should have little of, given their sums of ``amounts``."""
+        return gini
+
     def cart(self, rows, depth, budget, clock=None):
         """Grow a CART as deep as any tree fits the node budget; nested tuples."""
         depth = min(depth, int(np.log2(budget + 1)))
         columns = self.problem.rows
         if self.visible is not None:        # the others are as good as constant
             columns = columns * np.isin(np.arange(columns.shape[1]), self.visible)
-        return cart(columns, self.amounts, self.row_weight, self.problem.weights[:, -1], depth,
-                    self._sizes["min_samples_leaf"], self._leaf, rows, clock)
+        return cart(columns, self.amounts, self.problem.weights[:, -1], depth,
+                    self._sizes["min_samples_leaf"], self._leaf, rows, clock, self.impurity)
 
     def greedy_tree(self, depth, clock, rows=None):
         """Grow a CART above optimal trees of depth two; nested tuples.
@@ -735,7 +740,7 @@ def warm_up_search(kernel, search=None):
 
     def run():
         rows = packed_rows(np.array([[0], [1]], np.uint8))
-        sums = Sums(1, 0, 0, np.zeros(1, np.int64), 5 * (0,), 1, False, None, False)
+        sums = Sums(1, 0, 0, np.zeros(1, np.int64), 5 * (0,), 1, False, None, None, False)
         solver = Solver(Problem(rows, np.array([1, 1]), np.arange(1), np.ones((2, 3)), kernel,
                                 0.0, 2.0, {}, sums=sums if kernel == "sums" else None),
                         1, 1, search=MurTreeSearch(cache="closure" if closure else "dataset"))

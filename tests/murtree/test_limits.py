@@ -4,9 +4,11 @@ import gc
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from odtlib import MurTreeClassifier, MurTreeRegressor
+from odtlib import DecisionTree, MurTreeClassifier, MurTreeRegressor
 from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
+from odtlib.certify import Certificate
 from odtlib.murtree.greedy import cart
 from odtlib.murtree.preparation import Workspace, prepare
 from odtlib.murtree.solver import Solver
@@ -113,13 +115,55 @@ def test_cart_takes_the_purest_split():
         sums = classes[rows].sum(axis=0)
         return sums.min(), int(sums.argmax())
 
-    root, zero, one = cart(X, classes, weight, np.ones(200), 1, 5, leaf, np.arange(200))
+    root, zero, one = cart(X, classes, np.ones(200), 1, 5, leaf, np.arange(200))
     purity = [sum((classes[side].sum(axis=0) ** 2).sum() / weight[side].sum()
                   for side in (X[:, j] == 1, X[:, j] == 0)) for j in range(12)]
     assert root == np.argmax(purity)
     assert (zero, one) == tuple(leaf(np.flatnonzero(X[:, root] == side))[1] for side in (0, 1))
-    assert not isinstance(cart(X, classes, weight, np.ones(200), 3, 101, leaf, np.arange(200)),
-                          tuple)
+    assert not isinstance(cart(X, classes, np.ones(200), 3, 101, leaf, np.arange(200)), tuple)
+
+
+BUDGETED = {"errors": {}, "gini": {"objective": "gini"}, "entropy": {"objective": "entropy"},
+            "squared_error": {"loss": "squared_error"}, "poisson": {"loss": "poisson"}}
+
+
+@pytest.mark.parametrize("kind", BUDGETED)
+@pytest.mark.parametrize("leaves", [5, 8])
+def test_a_budget_of_leaves_without_time_is_never_behind_best_first_cart(kind, leaves):
+    """scikit-learn's tree of so many leaves, by the same criterion, costs no less."""
+    rng = np.random.default_rng(leaves)
+    X, weight = rng.integers(0, 2, (600, 14)), rng.random(600) + 0.5        # no ties
+    score = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] * X[:, 4] + (X[:, 5] > X[:, 6])
+    if kind in ("squared_error", "poisson"):
+        y = rng.poisson(0.5 + score) * 1.0
+        model = MurTreeRegressor(7, max_leaf_nodes=leaves, time_limit=1e-9, **BUDGETED[kind])
+        peer = DecisionTreeRegressor(criterion=kind, max_depth=7, max_leaf_nodes=leaves)
+    else:
+        y = (score + rng.normal(size=600) > 1).astype(int)
+        model = MurTreeClassifier(7, max_leaf_nodes=leaves, time_limit=1e-9, **BUDGETED[kind])
+        peer = DecisionTreeClassifier(criterion="entropy" if kind == "entropy" else "gini",
+                                      max_depth=7, max_leaf_nodes=leaves)
+    model.fit(X, y, weight)
+    peer.fit(X, y, weight)
+    ours = Certificate(model.get_params())(model.tree_, X, y, weight)
+    theirs = Certificate(model.get_params())(DecisionTree.from_sklearn(peer), X, y, weight)
+    assert model.tree_.n_leaves <= leaves and model.report_.status == "time_limit"
+    assert ours == pytest.approx(model.report_.objective)
+    assert ours <= theirs * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson", "absolute_error"])
+def test_a_budget_under_a_limit_is_not_behind_the_optimum_of_a_small_depth(loss):
+    """Depth eight with eight leaves, in less than the search takes, has the tree of depth four."""
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 2, (1500, 30))
+    y = 2.0 * (X[:, 0] ^ X[:, 1]) + (X[:, 2] & X[:, 3] & X[:, 4]) + rng.poisson(1, 1500)
+    small = MurTreeRegressor(3, loss=loss, max_leaf_nodes=8).fit(X, y)
+    assert small.report_.status == "optimal"
+    deep = MurTreeRegressor(9, loss=loss, max_leaf_nodes=8,
+                            time_limit=max(1.0, 20 * small.report_.seconds)).fit(X, y)
+    assert deep.tree_.n_leaves <= 8
+    assert deep.report_.objective <= small.report_.objective * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("options", [{"objective": "f1"}, {"split_penalty": [1.0] * 4},

@@ -364,7 +364,7 @@ class DepthwiseRun:
             return sums.sum() - sums.max(), int(sums.argmax())
 
         depth = min(self.depth, int(np.log2(self.nodes + 1)))
-        return cart(self.columns, of_class, self.weight, np.ones(len(self.y)), depth,
+        return cart(self.columns, of_class, np.ones(len(self.y)), depth,
                     self.model.min_samples_leaf, leaf, np.arange(len(self.y)), Clock(0.0))
 
     def solve(self, depth, nodes):

@@ -102,4 +102,4 @@ class AbsoluteError:
             np.column_stack([lines, target, number]), "sums", 0.0, self.scale,
             {"rows_merged": merged, "columns_merged": X.shape[1] - len(columns)}, least=least,
             sums=Sums(lines.shape[1], *places, (*cost_addresses(absolute=True), 0, 0), 2, False,
-                      leaf, uneven))
+                      lambda sums: -sums[1] ** 2 / np.maximum(sums[0], 1e-300), leaf, uneven))
