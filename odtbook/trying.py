@@ -897,8 +897,8 @@ def _rounds(question):
                 break
             inner = 3 if (until - clock.elapsed) / FOLDS > 3 * chosen + 2 * _expected(
                 measured, rows=n) else 1
-            some, begun = drawn(question, everything, size, 4), clock.elapsed
-            small = len(some) == len(few)
+            small, begun = size == len(few), clock.elapsed
+            some = few if small else drawn(question, everything, size, 4)
             folds = pilot if small and inner == 1 else _folds(
                 question, some, 0, until, inner, most=1)
             measured[len(some)] = (1 + (len(folds[0].answers) < methods)) * max(
