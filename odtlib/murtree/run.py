@@ -32,7 +32,9 @@ HOPELESS = 5            # times the time limit: a predicted search that gets no 
 # Of the time that is left, looking ahead and discrepancies: before a search that may end in time,
 # which has most of the limit, and before a hopeless one.
 LOOKS = {False: (0.2, 0.1), True: (0.5, 0.5)}
-MOST = 0.8              # of the time that is left, for small depths within a node budget
+# Of the time that is left, looking ahead before a hopeless search within a node budget; and of
+# that, the small depths.
+NEARLY_ALL, SMALL_FIRST = 0.9, 0.6
 HALF = 0.5              # of the time that is left for discrepancies that are asked for
 PRICED_DEPTHS = 5, S.ANY_DEPTH      # follow the small depths where a price limits the depth
 HALF_OF_THE_TIME = 3, 5, S.ANY_DEPTH
@@ -316,13 +318,18 @@ class Run:
             self.note(cost, self.problem.offset, event)
 
     def ahead(self, share):
-        """Look for good trees by looking ahead, a level further each time."""
-        until = Clock(self.clock.remaining * share)
+        """Look for good trees by looking ahead, a level further each time.
+
+        Under a node budget small depths come first, and have nearly all of the time where the
+        search is hopeless.
+        """
         whole = self.nodes >= 2 ** self.depth - 1
         depth = self.depth if whole else self.cut_depth
+        until = Clock(self.clock.remaining * (share if whole or not self.hopeless else NEARLY_ALL))
         if not whole:
             for tree in self.quick(until):
                 self.adopt_tree(tree, "CART")
+            self.deepen(Clock(until.remaining * SMALL_FIRST))
         for horizon in range(2, depth if whole else CUT_HORIZON + 1):
             # a tree that is cut back to the budget comes from a solver that knows of none
             solver = self.solver if whole else self.solver_of(horizon, 2 ** horizon - 1)
@@ -332,8 +339,6 @@ class Run:
                 raise KeyboardInterrupt
             if ended == "time_limit" or self.upper <= 0:
                 break
-        if not whole:           # small depths are a better use of time than a hopeless search
-            self.deepen(Clock(self.clock.remaining * MOST) if self.hopeless else until)
 
     @property
     def looks(self):
