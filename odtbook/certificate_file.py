@@ -54,6 +54,15 @@ def numbers(values):
     return exact
 
 
+def running(values):
+    """Return the running sums: each is rounded as often as their number can be halved."""
+    step = 1
+    while step < len(values):
+        values = values + np.concatenate([np.zeros(step), values[:-step]])
+        step *= 2
+    return values
+
+
 def one_of_each(values, shape):
     """Return what a cost of the reader's own is for each of some leaves; NaN where infinite."""
     try:

@@ -10,7 +10,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from odtbook.certificate_file import one_of_each, require
+from odtbook.certificate_file import one_of_each, require, running
 
 MOVES = 45 * 2.0**-52       # of a sum, as a share of its terms, to see how a given cost rounds
 
@@ -76,12 +76,10 @@ def hazards(known, w):
     ``known`` is (n_rows, 2): whether there was an event, and when it was or the row was last seen.
     """
     event, time = known.T
-    place = np.unique(time, return_inverse=True)[1].ravel()
-    halves = np.zeros((place.max() + 1, 4))         # by time, as sums of many rows round often
-    np.add.at(halves, place, exact_parts(np.stack([w * event, w], axis=1)))
-    dying, at_risk = together(halves.T)[0], together(halves[::-1].cumsum(axis=0)[::-1].T)[1]
-    steps = exact_parts(np.fmin(1, dying / at_risk)[:, None])
-    return counts(w * event, w * together(steps.cumsum(axis=0).T)[0][place])
+    order = np.argsort(time)
+    at_risk = running(w[order[::-1]])[::-1][np.searchsorted(time[order], time[order])]
+    risk = running((w * event)[order] / at_risk)
+    return counts(w * event, w * risk[np.searchsorted(time[order], time, "right") - 1])
 
 
 # How a claim calls it; the numbers of the rows, and the cost of their sums.

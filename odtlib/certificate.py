@@ -109,11 +109,12 @@ class CertifiedMixin:
         allows for rounding.
 
         For entropy, Gini, the Poisson deviance and survival the checker knows the cost of a leaf;
-        the bound is lowered by parts in 1e10 of the weights or counts (and is zero where these
+        the bound is lowered by some parts in 1e10 of the weights or counts (and is zero where these
         leave the range of 1e-150 to 1e150).  For an objective of your own (also ``LinearLeaves``,
         several targets, an exposure) it is given ``leaf_cost``, and as ``y`` what ``statistics``
         returns for the rows; as nobody knows how that cost rounds, the claim says "up to rounding",
-        and the bound is lowered by parts in 1e9 of a single leaf.
+        and the bound is lowered by parts in 1e9 of a single leaf.  Many splits of many rows are
+        checked sooner with ``numba.njit(leaf_cost)``.
 
         Where each node has a list of candidate splits, the certificate is the lists and the claim;
         the checker tries all trees, and the bound is lowered by 1e-9 of the weights unless these

@@ -1,6 +1,7 @@
 """Proofs about other costs than errors and squares: true ones are accepted, forged ones are not."""
 
 import warnings
+from fractions import Fraction
 from itertools import accumulate
 from math import fsum, log
 
@@ -308,6 +309,22 @@ def test_the_times_of_very_many_rows_are_added_up_exactly():
     risk = accumulate((1 << 200) // (n - k) for k in range(n))      # the times are 0, 1, 2 ...
     true = -weight[0] * fsum(log(part / (1 << 200)) for part in risk)
     assert true - 1e-5 < costs.cost(costs.numbers.sum(axis=0)[:, None])[0] < true
+
+
+def test_light_rows_that_die_beside_heavy_ones_are_counted():
+    """What sums of all rows lose is much, beside those that are still at risk."""
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        weight, time = 1e-12 * rng.random(8), np.arange(8.0)
+        weight[:3] = 1e12 * rng.random(3)
+        known = np.column_stack([time > 2, time])
+        costs = costs_of("survival", np.array([1.0, 0.0]), known, weight, None)
+        w = [Fraction(one) for one in weight[3:]]
+        risk = list(accumulate(own / sum(w[k:]) for k, own in enumerate(w)))
+        true = fsum(weight[3:] * [-log(one) for one in risk]) - sum(w) * log(
+            sum(w) / sum(a * b for a, b in zip(w, risk, strict=True)))
+        found = costs.cost(costs.numbers[3:].sum(axis=0)[:, None])[0]
+        assert true * (1 - 1e-9) < found < true
 
 
 def test_heavy_rows_are_proved_too():
