@@ -1,7 +1,7 @@
 """What a leaf costs, with NumPy alone: each row has numbers, and their sums say it.
 
 Costs are in a ``unit``, and what the arithmetic is off by is taken off.  Errors and squares are
-whole numbers of it.  Other numbers are split into halves whose sums are exact.
+whole numbers of it.  Other numbers are split into parts whose sums are exact.
 
 ``given`` costs are the reader's own, by the numbers of each row and a function of their sums.
 Nobody knows how that function rounds, so the claim says "up to rounding".
@@ -90,23 +90,24 @@ OTHERS = {"gini": ("Brier score", shares, gini), "entropy": ("log loss", shares,
 
 
 def exact_parts(numbers):
-    """Return numbers as two halves, (n_rows, 2 K), each of which adds up exactly.
+    """Return numbers as three parts, (n_rows, 3 K), each of which adds up exactly.
 
-    Each half is a multiple of a power of two, column by column; what the second leaves out is below
-    ``n^2 2^-104`` of all, and rounded down.
+    Each is a multiple of a power of two, column by column; what the last leaves out is below
+    ``n^3 2^-156`` of all, and rounded down.
     """
-    halves = []
-    for _ in range(2):
+    parts = []
+    for _ in range(3):
         total = np.maximum(np.abs(numbers).sum(axis=0), 1e-280)
         grid = 2.0**np.ceil(np.log2(total) - 52)
-        halves.append(np.floor(numbers / grid) * grid)
-        numbers = numbers - halves[-1]
-    return np.concatenate(halves, axis=1)
+        parts.append(np.floor(numbers / grid) * grid)
+        numbers = numbers - parts[-1]
+    return np.concatenate(parts, axis=1)
 
 
 def together(sums):
-    """Return the sums of both halves, (K, ...), rounded once."""
-    return sums[:len(sums) // 2] + sums[len(sums) // 2:]
+    """Return the sums of all parts, (K, ...), the small ones first."""
+    large, middle, small = np.split(sums, 3)
+    return large + (middle + small)
 
 
 def given(unit, y, leaf_cost):
@@ -143,6 +144,6 @@ def costs_of(objective, units, y, w, leaf_cost):
     inside = np.all((sizes > 1e-150) & (sizes < 1e150))     # products of others may be lost
     # No logarithm above is larger than ``digits``, so it multiplies what sums are off by.
     digits = 4 + np.log(total.max() / sizes.min() if inside else np.inf) if len(sizes) else 0.0
-    slop = total.sum() * digits * (2.0**-50 * (16 + len(total)) + 2.0**-100 * len(y)**2)
+    slop = total.sum() * digits * 2.0**-50 * (16 + len(total))
     return Costs(exact_parts(numbers), lambda sums: (cost(together(sums)) - slop) / unit,
                  2 * w / unit if objective == "gini" else None, 0.0)

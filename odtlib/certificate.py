@@ -231,17 +231,17 @@ def splits_of(X):
 
 
 def exact_parts(numbers):
-    """Return numbers as two halves, (n_rows, 2 K), each of which adds up exactly.
+    """Return numbers as three parts, (n_rows, 3 K), each of which adds up exactly.
 
-    Each half is a multiple of a power of two, column by column.
+    Each is a multiple of a power of two, column by column.
     """
-    halves = []
-    for _ in range(2):
+    parts = []
+    for _ in range(3):
         total = np.maximum(np.abs(numbers).sum(axis=0), 1e-280)
         grid = 2.0 ** np.ceil(np.log2(total) - 52)
-        halves.append(np.floor(numbers / grid) * grid)
-        numbers = numbers - halves[-1]
-    return np.concatenate(halves, axis=1)
+        parts.append(np.floor(numbers / grid) * grid)
+        numbers = numbers - parts[-1]
+    return np.concatenate(parts, axis=1)
 
 
 class Data:
@@ -349,8 +349,7 @@ class Data:
             slop = 2 * max(2.0**-30 * root, PROOF * fitted.scale)
         else:
             digits = 4 + np.log(total.max() / sizes.min()) if len(sizes) else 0.0
-            slop = 4 * total.sum() * digits * (2.0**-50 * (16 + len(total))
-                                               + 2.0**-100 * len(y) ** 2)
+            slop = 4 * total.sum() * digits * 2.0**-50 * (16 + len(total))
             if not np.all((sizes > LEAST_NUMBER) & (sizes < 1 / LEAST_NUMBER)):
                 slop = np.inf
         self.slop, self.constant = slop / self.unit, fitted.constant
@@ -362,9 +361,9 @@ class Data:
         return self.least == 1 and self.objective in (None, "gini")
 
     def _fitted_costs(self, sums):
-        """Return what leaves cost by the objective, in units, given the sums of both halves."""
-        half = self.n_sums // 2
-        return self.fitted.costs((sums[:half] + sums[half:]).T) / self.unit
+        """Return what leaves cost by the objective, in units, given the sums of the parts."""
+        large, middle, small = np.split(sums, 3)
+        return self.fitted.costs((large + (middle + small)).T) / self.unit
 
     def costs(self, sums):
         """Return what leaves cost, given their sums, (n_amounts, n)."""
