@@ -352,33 +352,36 @@ class _Search:
                     return tree, best
                 except TimeUp:
                     hopeless = self.depth > DEEP and len(fit.trace) < len(rows.order)
-                    self.improve(tree, best, keep, Clock(LOOKS[hopeless] * fit.clock.remaining))
+                    looking = Clock(LOOKS[hopeless] * fit.clock.remaining)
+                    if self.max_nodes < 2**self.depth - 1:
+                        self.shallower(best, watch, looking)
+                    self.improve(tree, best, keep, looking)
                 root, self.clock = rows.node(rows.order, inside, len(inside)), fit.clock
             answer(root)
         return tree, best
 
+    def shallower(self, cap, watch, clock):
+        """Search smaller depths, which leave more of a budget of nodes to each split.
+
+        ``watch`` hears of trees that cost less than ``cap``; they bound no deeper ones.
+        """
+        def hear(plan, cost, _):
+            watch(plan, cost, 0.0)
+
+        for levels in range(HORIZON, self.depth):
+            small = _Search(self.rows, levels, self.max_nodes, self.penalty, self.least,
+                            Clock(clock.remaining / 2))
+            root = self.rows.node(self.rows.order, np.ones(len(self.rows.y), bool),
+                                  len(self.rows.y))
+            try:
+                solution = small.solve(root, levels, self.max_nodes, cap, hear)
+            except TimeUp:
+                break
+            hear(solution.plan, solution.cost, 0.0)
+
     def improve(self, tree, cost, keep, clock):
         """Look for better subtrees of a tree; ``keep(tree, cost)`` hears of every better tree."""
         rows, least = self.rows, self.least
-
-        def hear(plan, its_cost, _):
-            nonlocal tree, cost
-            if its_cost < cost - self.tolerance:
-                better, its_cost = self.tree(plan, self.depth)
-                if its_cost < cost:
-                    tree, cost = better, its_cost
-                    keep(tree, cost)
-
-        # Small depths leave more of a budget of nodes to each split.
-        for levels in range(HORIZON, self.depth) if self.max_nodes < 2**self.depth - 1 else ():
-            small = _Search(rows, levels, self.max_nodes, self.penalty, least,
-                            Clock(clock.remaining / 2))
-            root = rows.node(rows.order, np.ones(len(rows.y), bool), len(rows.y))
-            try:
-                solution = small.solve(root, levels, self.max_nodes, cost, hear)
-            except TimeUp:
-                break
-            hear(solution.plan, solution.cost, None)
         small = _Search(rows, HORIZON, 3, self.penalty, least, clock)
 
         def split(some):

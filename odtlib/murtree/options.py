@@ -78,8 +78,8 @@ class MurTreeSearch(SearchOptions):
         limited discrepancy, and the search for the rest.  Three quarters of the time are the
         search's where a prediction says that it may end, and about a quarter where it will not.
         Then costs and balanced accuracy, as F1 in any case, begin with trees of few errors.
-        Under a node budget it looks ahead to depths two and three, cuts the trees back, searches
-        the small depths within the budget, and goes on.
+        Under a node budget it searches the small depths within the budget, looks ahead to depths
+        two and three, cuts these trees back, and goes on.
     minimise_nodes : bool, default=False
         Whether, among the trees of least cost, one with the fewest feature nodes is returned
         (Algorithm 7), by a second search in the filled cache.  The ``proof`` of the report says

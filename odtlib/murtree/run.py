@@ -304,6 +304,14 @@ class Run:
         """Make a tree of the solver, or what fits the budget, the one to beat if it is better."""
         self.adopt_tree(self.within_budget(self.checked(nested, claim)), event)
 
+    def adopt_found(self, depth, event, ended=False):
+        """Adopt what the last search found; one that ended knows the cost, and all of the tree."""
+        cost = self.solver.incumbent()
+        if cost < self.upper:
+            clock = Clock(None if ended else FINISHING / 4)
+            nested, = self.solver.trees(depth, [self.solver.nodes], clock)
+            self.adopt(nested, event, cost + self.problem.offset if ended else np.inf)
+
     def within_budget(self, tree):
         """Return the best part of a tree that the node budget of the model allows."""
         if tree.n_splits <= self.most_nodes:
@@ -363,8 +371,7 @@ class Run:
         turn = Clock(min(self.clock.remaining, 0.0 if self.hopeless else TURNS[k] * limit))
         if solver.solve(self.depth, self.nodes, upper=self.upper, clock=turn, watch=self.watch):
             return True
-        if solver.incumbent() < self.upper:
-            self.adopt(solver.trees(self.depth, [self.nodes], Clock(FINISHING / 4))[0], "search")
+        self.adopt_found(self.depth, "search")
         if k == 0 and self.hopeless and self.rows.errors is not None:
             self.aside(self.ask_errors)
         self.aside(look, LOOKS[self.hopeless][k])
@@ -401,11 +408,7 @@ class Run:
         solver = self.solver
         for depth in range(3, self.depth):
             ended = solver.solve(depth, self.nodes, upper=self.upper, clock=limit)
-            if (cost := solver.incumbent()) < self.upper:
-                nested, = solver.trees(depth, [solver.nodes], Clock(None if ended else
-                                                                    FINISHING / 4))
-                self.adopt(nested, f"depth {depth}",
-                           cost + self.problem.offset if ended else np.inf)
+            self.adopt_found(depth, f"depth {depth}", ended)
             if not ended:
                 break
 
