@@ -293,16 +293,17 @@ class _Start:
             self.tree, self.best = tree, its_cost
 
     def shallower(self, depth, clock):
-        """Look for the best trees of the depths that need no quicker methods beside the search."""
+        """Look for the best trees of smaller depths, which a budget of nodes leaves room for."""
         X, y, _, weight = self.rows
         small = copy(self.model)
-        small.start, small.verbose = None, 0
-        for small.max_depth in range(HORIZON, min(depth, HORIZON + 2)):
+        small.start, small.verbose, small.max_depth = None, 0, HORIZON
+        while small.max_depth < depth:
             small.time_limit = clock.remaining / 2
             tree, report = small._solve(X, y, weight)
             self.keep(tree, self.cost.of(tree.predict_codes(X) != y, tree))
             if report.status != "optimal":
                 break
+            small.max_depth += 1
 
     def improved(self, nodes, closed):
         """Look for better subtrees of the best tree, also of the search; return the least cost."""
