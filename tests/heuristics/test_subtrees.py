@@ -42,6 +42,8 @@ def in_sweeps(monkeypatch):
     for module in ("solver", "regressor"):
         monkeypatch.setattr(f"odtlib.continuous.{module}.TURN", 0.0)
     monkeypatch.setattr("odtlib.continuous.classifier.LOCAL", 0.0)
+    for owner in ("classifier._Start", "regressor._Search"):     # exact searches, too
+        monkeypatch.setattr(f"odtlib.continuous.{owner}.shallower", lambda *_: None)
 
     def begin():
         left[0] = 1e5
