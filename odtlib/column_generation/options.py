@@ -76,7 +76,7 @@ class TreeLimits(SearchOptions):
         ``{"bad": 0.8}``.
     min_precision : dict or None, default=None
         Minimum share of rows of a class among those predicted as this class; it also holds where no
-        row is predicted so.
+        row is predicted so.  Rows of less than 1e-12 of all weight may break it.
     max_disparity : float or None, default=None
         Maximum difference in the shares of rows predicted as ``classes_[1]`` between any two of
         the groups given to ``fit`` as ``protected``; None for no limit.

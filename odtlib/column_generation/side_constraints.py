@@ -84,10 +84,11 @@ def side_constraints(y, weight, classes, *, min_recall=None, min_precision=None,
         high.append(upper_limit)
 
     for code, share in _of_classes(min_recall, classes, "min_recall"):
-        effect = np.zeros((len(y), n_classes))
-        effect[y == code, code] = weight[y == code]
-        add(f"recall of {classes[code]} at least {number_text(share)}", effect,
-            share * weight[y == code].sum(), np.inf)
+        effect, of_class = np.zeros((len(y), n_classes)), y == code
+        # as shares of all weight: a light class beside heavy ones is no rounding error
+        effect[of_class, code] = weight[of_class] * (total / weight[of_class].sum())
+        add(f"recall of {classes[code]} at least {number_text(share)}", effect, share * total,
+            np.inf)
     for code, share in _of_classes(min_precision, classes, "min_precision"):
         effect = np.zeros((len(y), n_classes))
         effect[:, code] = weight * ((y == code) - share)

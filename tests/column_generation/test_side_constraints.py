@@ -145,6 +145,7 @@ def test_reduced_costs_of_paths_with_classes(seed):
     master.add_cuts(problem.goes_left[:, :5], "equal")
     duals = random_duals(master, random)
     allowed = random.rand(problem.start[-1]) < 0.8
+    of_all = problem.weights.sum() / problem.weights[problem.y == 0].sum()    # as shares of all
     for leaf in master.ends:
         nodes, _ = problem.path_nodes(leaf)
         costs = all_reduced_costs(master, duals, leaf, allowed)
@@ -154,7 +155,7 @@ def test_reduced_costs_of_paths_with_classes(seed):
             for label in range(problem.n_classes):
                 mine, right = problem.weights * inside, problem.y == label
                 effects = [] if problem.max_leaves is None else [inside.any()]
-                effects += [mine[problem.y == 0].sum() * (label == 0)]
+                effects += [mine[problem.y == 0].sum() * (label == 0) * of_all]
                 effects += [(mine[right].sum() - share * mine.sum()) * (label == c)
                             for c, share in ((1, 0.5), (0, 0.2))]
                 expected = (mine[right].sum() - 0.3 * inside.any() - duals.alpha[leaf]
@@ -267,3 +268,15 @@ def test_a_search_without_time_gives_the_leaf_that_keeps_the_limits():
     with pytest.raises(ValueError, match="was found without a split"):
         ColumnGenerationClassifier(2, limits=TreeLimits(min_recall={0: 1.0, 1: 1.0}),
                                    time_limit=1e-9).fit(X, y)
+
+
+def test_the_recall_of_a_class_that_weighs_next_to_nothing_is_kept():
+    X, y, weight = [[0.0], [0.0], [1.0]], [0, 1, 1], [5e2, 7e-10, 1e-11]
+    for share, errors, first in ((0.01, 7e-10, 0), (0.5, 5e2, 1)):
+        limits = TreeLimits(min_recall={1: share})
+        model = ColumnGenerationClassifier(1, splits="all", limits=limits).fit(X, y, weight)
+        assert model.report_.objective == pytest.approx(errors, abs=1e-11)
+        assert model.predict(X)[1] == first
+    model.set_params(limits=TreeLimits(min_recall={0: 0.9, 1: 0.5}))
+    with pytest.raises(ValueError, match="no tree of these candidate splits has recall of 0"):
+        model.fit(X, y, weight)

@@ -560,11 +560,14 @@ def limits_over_the_tree(draw):
             return paid[list(features)].sum() <= most
         if kind == "disparity":
             return gap_between((said == 1)[counted], inside[counted],
-                               weight[counted]) <= most + 1e-9
+                               weight[counted]) <= most + 1e-12
         whole = said if kind == "precision" else codes
-        return all(weight[(said == c) & (codes == c)].sum()
-                   >= share * weight[whole == c].sum() - 1e-9 * weight.sum()
-                   for c, share in wanted.items())
+        for c, share in wanted.items():
+            size = weight[whole == c].sum()
+            slack = 1e-12 * (weight.sum() if kind == "precision" else size)
+            if weight[(said == c) & (codes == c)].sum() < share * size - slack:
+                return False
+        return True
 
     depth, min_leaf = draw.pick(2, 1), draw.pick(1, 1, 2)
     budget, price = draw.budget(depth), draw.price(problem, 0, 0, 0.05)
