@@ -194,3 +194,26 @@ def written_trees(X, y, weight, n_classes, depth, nodes, min_leaf):
                 if size_a + size_b < nodes and (isinstance(a, tuple) or a != b):
                     trees[j, a, b] = size_a + size_b + 1, errors_a + errors_b
     return trees
+
+
+def priced_trees(X, cost, rows, depth, nodes, min_leaf, tie):
+    """Return ``{tree as nested tuples: (feature nodes, cost)}``; ``cost`` has every set of rows.
+
+    A split of a leaf must save more than ``tie``.
+    """
+    def of(some):
+        return cost[sum(1 << row for row in some)]
+
+    trees = {0: (0, of(rows))}
+    for j in range(X.shape[1]) if depth and nodes else ():
+        parts = [[row for row in rows if X[row, j] == side] for side in (0, 1)]
+        if min(map(len, parts)) < min_leaf:
+            continue
+        zeros, ones = (priced_trees(X, cost, part, depth - 1, nodes - 1, min_leaf, tie)
+                       for part in parts)
+        for a, (size_a, cost_a) in zeros.items():
+            for b, (size_b, cost_b) in ones.items():
+                saves = size_a + size_b > 0 or cost_a + cost_b < of(rows) - tie
+                if size_a + size_b < nodes and saves:
+                    trees[j, a, b] = size_a + size_b + 1, cost_a + cost_b
+    return trees

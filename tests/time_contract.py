@@ -124,6 +124,7 @@ CALLS = [
                                          "binarizer": "all"}),
     Call("MurTreeRegressor", parameters={"max_depth": 5, "binarizer": "all", "start": "cart"}),
     Call("MurTreeRegressor", "path", {"max_depth": 5}),
+    Call("MurTreeRegressor", "good_trees", {"max_depth": 4}, ("tolerance",)),
     Call("MurTreeRegressor", "certificate", {"max_depth": 5}, quick=True),
     Call("SurvivalTree", parameters={"max_depth": 5}),
     Call("SurvivalTree", "path", {"max_depth": 5}),

@@ -6,9 +6,9 @@ same on sums), ``_cache``, ``_search`` (Eq. 1 on an explicit stack), ``solver`` 
 the tree), ``weighting`` (other objectives as errors of weighted rows), ``run`` (one fit) and
 ``classifier``; ``options`` holds the switches.  Any other objective is a file in ``objectives``:
 ``_sums`` and ``_additive`` are its kernels under the same search, ``additive`` is its fit, and
-``regressor`` the estimator.  Other tasks have solvers of their own, in ``extensions``:
-``fronts`` (errors of both classes, fairness) and ``good_trees`` (all trees within a tolerance of
-the optimum).
+``regressor`` the estimator.  Other tasks are in ``extensions``: ``good_trees`` asks a search for
+all trees within a tolerance of the optimum, and ``fronts`` (errors of both classes, fairness) has
+one of its own.
 """
 
 from odtlib.murtree.classifier import MurTreeClassifier

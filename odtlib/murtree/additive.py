@@ -116,11 +116,16 @@ class AdditiveRun(Run):
 
     def valued(self, tree):
         """Give every node the value of its rows; drop splits that none or too little comes from."""
+        tree, self.costs[tree] = self.with_values(tree)
+        return tree
+
+    def with_values(self, tree, *, drops=True):
+        """Return the same and what it costs; with ``drops=False`` only empty splits are dropped."""
         feature, threshold, left, right, members = build_plan(plan_of(tree), self.columns)
         costs, values = zip(*map(self.fitted.leaf, members), strict=True)
         least, penalty = list(costs), self.model.split_penalty
         for node in reversed(range(len(members))):       # children stand behind their parent
-            if feature[node] >= 0:
+            if feature[node] >= 0 and drops:
                 below = least[int(left[node])] + least[int(right[node])] + penalty
                 if below < least[node] - self.solver.rounding:
                     least[node] = below
@@ -142,9 +147,8 @@ class AdditiveRun(Run):
                                    len(self.model.classes_), self.sample_weight)
             options["label"] = label
         tree = DecisionTree(*nodes, values, **options)
-        self.costs[tree] = fsum([self.fitted.constant, penalty * tree.n_splits,
-                                 *(costs[node] for node in kept if feature[node] < 0)])
-        return tree
+        return tree, fsum([self.fitted.constant, penalty * tree.n_splits,
+                           *(costs[node] for node in kept if feature[node] < 0)])
 
     def within_budget(self, tree):
         """As in the base class; nodes cost what the objective says."""
@@ -160,6 +164,13 @@ class AdditiveRun(Run):
 
     def over_columns(self, nested):
         """As in the base class."""
-        return self.valued(DecisionTree.from_nested(
-            without_values(nested, self.problem.columns), n_classes=1,
-            n_features=self.columns.shape[1]))
+        return self.valued(self.splits_of(nested))
+
+    def as_written(self, nested):
+        """As in the base class."""
+        return self.with_values(self.splits_of(nested), drops=False)[0]
+
+    def splits_of(self, nested):
+        """Return nested tuples as a tree without values over the columns."""
+        return DecisionTree.from_nested(without_values(nested, self.problem.columns), n_classes=1,
+                                        n_features=self.columns.shape[1])

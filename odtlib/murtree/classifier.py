@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from itertools import islice
 from numbers import Real
 from typing import Self
 
@@ -15,7 +13,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from odtlib._validation import MOST
 from odtlib.estimator import BINARIZERS, BinarisingMixin, Outcome, TreeClassifier
 from odtlib.heuristics.start import warm_up_start
 from odtlib.report import Clock
@@ -25,12 +22,12 @@ from .additive import AdditiveRun, check_search
 from .certificate import CertifiedColumns
 from .columns import BudgetPathMixin
 from .extensions.fronts import FrontEntry, warm_up_fronts
-from .extensions.good_trees import GoodTrees, OptimalTrees, warm_up_good_trees
+from .extensions.good_trees import GoodTreesMixin, warm_up_good_trees
 from .extensions.tasks import RegularisedTree, extension_run, regularised_trees
 from .objectives.additive import AdditiveObjective, FittedObjective
 from .objectives.shares import Entropy, Gini
 from .options import DEFAULT, MurTreeSearch
-from .preparation import likely_kernel
+from .preparation import MANY_ROWS, likely_kernel
 from .run import Rows, Run, outcome_of
 from .solver import warm_up_search
 from .weighting import balanced_rows, cost_rows, error_rows, f1_tree
@@ -39,7 +36,8 @@ ADDITIVE = {"entropy": Entropy(), "gini": Gini()}
 
 
 @dataclass(eq=False, repr=False)
-class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, TreeClassifier):
+class MurTreeClassifier(CertifiedColumns, GoodTreesMixin, BudgetPathMixin, BinarisingMixin,
+                        TreeClassifier):
     """Find the classification tree with the fewest training errors, its depth and size limited.
 
     The search of Demirović et al. (2022): dynamic programming over depth and node budget (Eq. 1),
@@ -222,7 +220,7 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
 
     def _warm_up(self, X, y, sample_weight, task=None, protected=None, costs=None, tolerance=None):
         seconds = warm_up_start(self.start)
-        if task in ("good_trees", "optimal_trees"):
+        if tolerance is not None:
             seconds += warm_up_good_trees()
         if task == "pareto_front":
             return seconds + warm_up_fronts()
@@ -240,23 +238,25 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
         if self.max_disparity is not None and protected is None:
             raise ValueError(f"{task} cannot be combined with max_disparity; leave it at None.")
         columns = self._columns(X, y, sample_weight, clock)
-        if task == "good_trees":
-            columns = columns.copy()        # its trees are built later, when X may have changed
-        run = extension_run(self, columns, y, sample_weight, clock, task, protected, costs,
-                            tolerance)
+        run = extension_run(self, columns, y, sample_weight, clock, task, protected, costs)
         if run is not None:
             return self._outcome(run, task)
         search = DEFAULT if self.search is None else self.search
         if self._has_level_penalties():
             self._check_level_penalties(search)
-        data = self, columns, y, sample_weight
+        kind = Run
         if self._additive is not None:
             check_search(search, "an additive objective")
-            fitted = FittedObjective(self._additive, X, y, sample_weight,
-                                     getattr(self, "feature_names_in_", None))
-            return outcome_of(partial(AdditiveRun, fitted), self, Rows(columns, y, sample_weight),
-                              clock, search, task)
-        if costs is not None:
+            kind = partial(AdditiveRun, FittedObjective(
+                self._additive, X, y, sample_weight, getattr(self, "feature_names_in_", None)))
+        if tolerance is not None:
+            kind, search, columns = self._counts(kind, task, tolerance, columns)
+            if sample_weight is None and len(y) >= MANY_ROWS:
+                sample_weight = np.ones(len(y))         # so that equal rows are one
+        data = self, columns, y, sample_weight
+        if self._additive is not None:
+            rows = Rows(columns, y, sample_weight)
+        elif costs is not None:
             rows = cost_rows(*data, costs)
         elif self.objective == "f1":
             tree, report = f1_tree(*data, clock, search)
@@ -265,7 +265,7 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
             rows = balanced_rows(*data)
         else:
             rows = error_rows(*data, clock, search)
-        return outcome_of(Run, self, rows, clock, search, task)
+        return outcome_of(kind, self, rows, clock, search, task)
 
     def _check_level_penalties(self, search):
         """Refuse penalties per level that do not fit the depth, or the search."""
@@ -339,94 +339,3 @@ class MurTreeClassifier(CertifiedColumns, BudgetPathMixin, BinarisingMixin, Tree
             raise ValueError("regularisation_path goes through all penalties; leave split_penalty "
                              "at 0.")
         return regularised_trees(self.path(X, y, sample_weight))
-
-    def optimal_trees(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *,
-                      limit: int = 1000) -> OptimalTrees:
-        """Count and list all trees of least objective: :meth:`good_trees` without a tolerance.
-
-        Two trees differ if they are written differently: another column, another order, another
-        class in a leaf where classes tie.  ``max_nodes`` keeps splits out that save nothing: give
-        the ``n_splits`` of a fit with ``MurTreeSearch(minimise_nodes=True)`` for the smallest trees
-        only.
-
-        Parameters
-        ----------
-        X : array or data frame, shape (n_rows, n_features)
-            Training rows.
-        y : array, shape (n_rows,)
-            Labels of any type.
-        sample_weight : array, shape (n_rows,), optional
-            Non-negative weight of every row (default: one each).
-        limit : int, default=1000
-            Maximum number of trees that are listed; all are counted.
-
-        Returns
-        -------
-        OptimalTrees
-            ``(count, trees, errors, complete)``; with ``complete=False`` a limit ended the
-            search and there may be more.
-        """
-        if limit < 1:
-            raise ValueError(f"limit is {limit}; ask for at least one tree.")
-        good = self._good_trees(X, y, sample_weight, "optimal_trees", 0.0)
-        if good is None:
-            return OptimalTrees(1, [self.tree_], self.report_.objective, False)
-        return OptimalTrees(good.count, list(islice(good, min(int(limit), MOST))),
-                            self.report_.objective, True)
-
-    def good_trees(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *,
-                   tolerance: float) -> GoodTrees:
-        """Count all trees within a tolerance of the optimum, and give access to each of them.
-
-        The set is also called the Rashomon set (Xin et al., 2022).  It has the trees within the
-        limits whose errors, plus ``split_penalty`` for each feature node, exceed the least by
-        ``tolerance`` at most.  A leaf predicts a class with the largest weight among its rows;
-        where classes tie, each makes a tree.  Two trees differ if they are written differently.
-        Splits that lead to two leaves of one class, and empty leaves, are not counted.  The
-        estimator is fitted too: ``tree_`` is the first of the trees.
-
-        Parameters
-        ----------
-        X : array or data frame, shape (n_rows, n_features)
-            Training rows.
-        y : array, shape (n_rows,)
-            Labels of any type.
-        sample_weight : array, shape (n_rows,), optional
-            Non-negative weight of every row (default: one each).
-        tolerance : float
-            How much more than the optimum a tree may cost, in the unit of ``report_.objective``.
-            Time and memory grow with the subproblems that lie on good trees, not with the number
-            of trees.
-
-        Returns
-        -------
-        GoodTrees
-            A sequence of trees in the order of their objective, with its ``count``.
-
-        Raises
-        ------
-        TimeoutError
-            If ``time_limit`` ended the count; ``tree_`` is then the best tree that was found.
-        KeyboardInterrupt
-            If Ctrl-C did; as above.
-        """
-        if not (isinstance(tolerance, Real) and 0 <= tolerance < np.inf):
-            raise ValueError(f"tolerance is {tolerance!r}; give a number of at least 0, in the "
-                             "unit of report_.objective.")
-        good = self._good_trees(X, y, sample_weight, "good_trees", tolerance)
-        if good is None:
-            if self.report_.status == "interrupted":
-                raise KeyboardInterrupt
-            raise TimeoutError("good_trees was ended before all trees were counted; give a smaller "
-                               "tolerance, a smaller max_depth, a larger split_penalty or more "
-                               "time.")
-        return good
-
-    def _good_trees(self, X, y, sample_weight, task, tolerance):
-        """Fit and count all trees within a tolerance; None where a limit ended the count."""
-        good = self._fit(X, y, sample_weight, task=task, tolerance=tolerance)
-        if good is None or not self._has_all_columns:
-            return None
-        fitted, over_columns = copy(self), good._built      # the trees stay those of this fit
-        good._built = lambda nested: fitted._finished(over_columns(nested))
-        return good

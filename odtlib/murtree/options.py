@@ -178,3 +178,13 @@ class MurTreeSearch(SearchOptions):
 
 
 DEFAULT = MurTreeSearch()       # what None stands for
+
+
+def memory_limit_alone(model, what, refused=("start", "search", "n_jobs")):
+    """Return the memory limit of a model; refuse other parameters, which have no meaning here."""
+    search = model.search
+    of_memory = search == MurTreeSearch(memory_limit=getattr(search, "memory_limit", None))
+    for name in refused:
+        if np.any(getattr(model, name)) and not (name == "search" and of_memory):
+            raise ValueError(f"{what} cannot be combined with {name}; leave {name} at its default.")
+    return search.memory_limit if of_memory else None

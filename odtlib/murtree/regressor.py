@@ -17,6 +17,7 @@ from odtlib.tree import DecisionTree
 from .additive import AdditiveRun, check_search
 from .certificate import CertifiedColumns
 from .columns import BudgetPathMixin
+from .extensions.good_trees import GoodTreesMixin, warm_up_good_trees
 from .objectives.absolute_error import AbsoluteError
 from .objectives.additive import AdditiveObjective, FittedObjective
 from .objectives.linear import LinearLeaves
@@ -30,7 +31,8 @@ LOSSES = {"squared_error": SquaredError(), "poisson": Poisson()}
 
 
 @dataclass(eq=False, repr=False)
-class MurTreeRegressor(CertifiedColumns, BudgetPathMixin, BinarisingMixin, TreeRegressor):
+class MurTreeRegressor(CertifiedColumns, GoodTreesMixin, BudgetPathMixin, BinarisingMixin,
+                       TreeRegressor):
     """Find the regression tree with the least training error within limits on depth and size.
 
     The search of :class:`odtlib.MurTreeClassifier` on sums of targets (Demirović et al., 2022,
@@ -156,8 +158,9 @@ class MurTreeRegressor(CertifiedColumns, BudgetPathMixin, BinarisingMixin, TreeR
         np.add.at(slopes, (slice(None), used), tree.value[:, 1:])
         return tree.replace(value=tree.value[:, :1], slopes=slopes)
 
-    def _warm_up(self, X, y, sample_weight, task=None):
-        return warm_up_start(self.start) + warm_up_search("sums")
+    def _warm_up(self, X, y, sample_weight, task=None, tolerance=None):
+        counted = 0.0 if tolerance is None else warm_up_good_trees()
+        return counted + warm_up_start(self.start) + warm_up_search("sums")
 
     _certified_options = ()
 
@@ -169,7 +172,7 @@ class MurTreeRegressor(CertifiedColumns, BudgetPathMixin, BinarisingMixin, TreeR
         return None if self.loss == "squared_error" and y.ndim == 1 else LOSSES.get(
             self.loss, self.loss)
 
-    def _solve(self, X, y, sample_weight, task=None):
+    def _solve(self, X, y, sample_weight, task=None, tolerance=None):
         clock = Clock(self.time_limit)
         search = DEFAULT if self.search is None else self.search
         check_search(search, "MurTreeRegressor")
@@ -181,5 +184,10 @@ class MurTreeRegressor(CertifiedColumns, BudgetPathMixin, BinarisingMixin, TreeR
         if self._regressors is not None and self._tree_over_columns:
             raise ValueError("LinearLeaves needs features that are numbers, as trees over other "
                              "columns do not see them; encode categories first.")
-        return outcome_of(partial(AdditiveRun, fitted), self, Rows(columns, y, weight), clock,
-                          search, task)
+        kind = partial(AdditiveRun, fitted)
+        if tolerance is not None and self.loss == "absolute_error":
+            raise ValueError(f"{task} cannot be combined with loss='absolute_error', whose leaves "
+                             "cost no function of sums; choose another loss.")
+        if tolerance is not None:
+            kind, search, columns = self._counts(kind, task, tolerance, columns)
+        return outcome_of(kind, self, Rows(columns, y, weight), clock, search, task)

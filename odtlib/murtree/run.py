@@ -538,6 +538,11 @@ class Run:
         return tree_over_columns(nested, self.columns, self.y, len(self.model.classes_),
                                  self.sample_weight, self.problem.columns)
 
+    def as_written(self, nested):
+        """Return the same with the labels of the tuples, and with splits that save nothing."""
+        return tree_over_columns(nested, self.columns, self.y, len(self.model.classes_),
+                                 self.sample_weight, self.problem.columns, relabel=False)
+
     def checked(self, nested, claim):
         """Turn the solver's nested tuples into a tree over the columns that costs as claimed."""
         tree = self.over_columns(nested)

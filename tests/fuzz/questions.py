@@ -8,7 +8,15 @@ from fuzz.judging import Case, classifier_case, demand
 from fuzz.programs import program
 from fuzz.registry import fuzz
 from fuzz.regressors import regressor_case
-from naive import class_leaves, labelled_trees, least_costs, sides, written_trees
+from naive import (
+    class_leaves,
+    labelled_trees,
+    least_costs,
+    priced_trees,
+    sides,
+    square_leaves,
+    written_trees,
+)
 
 import odtlib
 from odtbook.check_certificate import check
@@ -340,4 +348,39 @@ def oct_path_and_tune(draw):
     case = classifier_case(model, depth, problem, within=1e-6)
     if tuned:
         case.exact, case.optimum = False, None
+    return Question(ask, case)
+
+
+@fuzz(3, "MurTreeRegressor.good_trees", "MurTreeRegressor.optimal_trees")
+def good_trees_of_sums(draw):
+    """All trees whose squared error is within a tolerance of the least."""
+    problem = draw.measured(rows=9, features=4, binary=True)
+    if problem is None:
+        return None
+    depth, min_leaf = draw.pick(2, 0, 1, 3), draw.pick(1, 1, 2)
+    budget, share = draw.budget(depth), draw.pick(0.0, 0.0, 0.01, 0.1)
+    model = odtlib.MurTreeRegressor(depth, budget, binarizer=None, min_samples_leaf=min_leaf)
+    case = regressor_case(model, depth, problem, budget=budget, min_leaf=min_leaf, share=share)
+    leaf, nodes = square_leaves(problem.labels, problem.kept), case.nodes
+    rows, least = list(range(len(problem.rows))), case.optimum
+    tolerance = draw.pick(0.0, 0.02, 0.2, 1.0) * case.scale
+
+    def count(near):
+        trees = priced_trees(problem.rows, leaf, rows, depth, nodes, min_leaf, near)
+        return sum(cost + share * case.scale * size <= least + tolerance - near
+                   for size, cost in trees.values())
+
+    few, many = count(2 * case.allowed), count(-2 * case.allowed)
+
+    def ask(model, problem, extra, limited):
+        answer = model.good_trees(problem.X, problem.y, tolerance=tolerance, **extra)
+        demand(few <= answer.count <= many, answer.count, "good trees and not", few, "to", many)
+        demand(sum(size.count for size in answer.sizes()) == answer.count, "sizes do not add up")
+        for size, tree in zip(answer.sizes()[:1], answer):
+            demand(abs(size.objective - answer.optimum) <= 2 * case.allowed, "the first costs",
+                   size.objective, "and the best", answer.optimum)
+            demand(tree.n_splits == size.n_splits, "another first tree")
+        best = model.optimal_trees(problem.X, problem.y, limit=2, **extra)
+        demand(not best.complete or 1 <= best.count <= answer.count, best.count, "optimal trees")
+
     return Question(ask, case)

@@ -128,7 +128,7 @@ def survival_tree(draw):
         found = model.report_.objective
         demand(abs(found - best[-1]) <= 1e-8 * (1 + float(leaf[-1])), "objective", found,
                "and by enumeration", best[-1])
-        path = model.path(X, np.column_stack([event, time]))
+        path = model.path(X, np.array([*zip(event, time)], [("event", bool), ("time", float)]))
         demand(abs(path[-1].objective - best[-1]) <= 1e-8 * (1 + float(leaf[-1])), "path",
                path[-1].objective, "and by enumeration", best[-1])
         leaves = model.apply(X)

@@ -4,13 +4,17 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from naive import written_trees
+from naive import priced_trees, written_trees
 
-from odtlib import MurTreeClassifier, MurTreeSearch
+from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch
 from odtlib.murtree.extensions import good_trees
+from odtlib.murtree.preparation import MANY_ROWS
+from odtlib.objectives import LinearLeaves
 from odtlib.report import TimeUp
+from tests.murtree.test_objectives import OBJECTIVES, columns, weights
 from tests.murtree.test_questions import as_tuples, instance
 from tests.murtree.test_search import blobs
+from tests.scale import SCALE
 
 
 def features_of(tree):
@@ -84,6 +88,25 @@ def test_a_node_budget_below_the_depth_hides_the_exclusive_or(depth, nodes, tole
         tree for tree, (_, errors) in known.items() if errors <= least + tolerance}
 
 
+def test_good_trees_of_balanced_accuracy_equal_enumeration():
+    rng = np.random.default_rng(0)
+    for _ in range(100 * SCALE):
+        n_rows, depth = int(rng.integers(5, 14)), int(rng.integers(0, 4))
+        X, (_, y) = rng.integers(0, 2, (n_rows, 3)), np.unique(rng.integers(0, 3, n_rows),
+                                                               return_inverse=True)
+        sizes = np.bincount(y)
+        unit = float(np.lcm.reduce(sizes))               # so that ties are ties
+        known = written_trees(X, y, unit / sizes[y], len(sizes), depth, 2 ** depth - 1, 1)
+        errors = {tree: cost / unit / len(sizes) for tree, (_, cost) in known.items()}
+        tolerance, least = float(rng.choice([0, 0.03, 0.1, 0.3])), min(errors.values())
+        good = MurTreeClassifier(depth, objective="balanced-accuracy").good_trees(
+            X, y, tolerance=tolerance)
+        expected = {tree for tree in known if errors[tree] <= least + tolerance + 1e-9}
+        assert good.optimum == pytest.approx(least) and good.count == len(expected)
+        assert {as_tuples(tree.to_nested()) for tree in good} == expected
+        assert good.sizes()[0].objective == good.optimum
+
+
 def test_large_sets_are_counted_exactly():
     X, y = blobs(n_columns=9)
     model = MurTreeClassifier(4)
@@ -108,7 +131,7 @@ def test_many_equal_rows_count_as_weights_do(min_leaf):
     often = rng.integers(1, 90, 40)
     model = MurTreeClassifier(3, 5, min_samples_leaf=min_leaf, split_penalty=2)
     many = model.good_trees(np.repeat(X, often, axis=0), np.repeat(y, often), tolerance=40)
-    assert 2000 > often.sum() > good_trees.MANY_ROWS and many.count > 10
+    assert 2000 > often.sum() > MANY_ROWS and many.count > 10
     if min_leaf == 1:
         assert many.sizes() == model.good_trees(X, y, often, tolerance=40).sizes()
     known = written_trees(np.repeat(X, often, axis=0), np.repeat(y, often), np.ones(often.sum()),
@@ -151,6 +174,10 @@ def test_limits_labels_and_messages():
         MurTreeClassifier(2).good_trees(X, y, tolerance=-1)
     with pytest.raises(ValueError, match="cannot be combined"):
         MurTreeClassifier(2, objective="f1").good_trees(X, y, tolerance=1)
+    with pytest.raises(ValueError, match="optimal_trees cannot be combined with loss='absolute"):
+        MurTreeRegressor(2, loss="absolute_error").optimal_trees(X, y)
+    with pytest.raises(ValueError, match="good_trees cannot be combined with start"):
+        MurTreeRegressor(2, start="cart").good_trees(X, y, tolerance=1)
     limited = MurTreeClassifier(4, time_limit=1e-9)
     with pytest.raises(TimeoutError, match="more time"):
         limited.good_trees(X, y, tolerance=1)
@@ -165,7 +192,70 @@ def test_a_count_that_is_cut_short_says_so(monkeypatch, end, raised, status):
 
     X, y = blobs(n_columns=8)
     model = MurTreeClassifier(3)
-    monkeypatch.setattr(good_trees, "product", stop)
+    monkeypatch.setattr(good_trees._Counting, "product", stop)
     with pytest.raises(raised, match="before all trees were counted" if end is TimeUp else ""):
         model.good_trees(X, y, tolerance=1)
-    assert model.report_.status == status and model.tree_.n_nodes > 0
+    assert model.report_.ended == status and model.tree_.n_nodes > 0
+    assert model.report_.status == "optimal"         # of the tree, which was known before
+
+
+def splits_of(tree):
+    return (tree[0], *map(splits_of, tree[1:])) if isinstance(tree, tuple) else 0
+
+
+@pytest.mark.parametrize(("most", "limit", "ended"), [
+    (10, None, "memory_limit"), (2 ** 23, 0.3, "time_limit")])
+def test_a_count_of_too_many_costs_ends_at_a_limit(monkeypatch, most, limit, ended):
+    monkeypatch.setattr(good_trees, "MOST_FOUND", most)
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (300, 20)), rng.normal(size=300)
+    model = MurTreeRegressor(3, time_limit=limit)
+    with pytest.raises(TimeoutError, match="give a smaller tolerance"):
+        model.good_trees(X, y, tolerance=60.0)
+    assert model.report_.ended == ended
+    assert model.verify(X, y) == pytest.approx(model.report_.objective)
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_good_trees_of_every_objective_equal_enumeration(name):
+    estimator, options, draw, leaves = OBJECTIVES[name]
+    options = {key: value for key, value in options.items() if key != "binarizer"}
+    some = 0
+    for seed in range(30 * SCALE):
+        rng = np.random.default_rng(seed)
+        n_rows = int(rng.integers(4, 10))
+        X, y, weight = columns(rng, n_rows), draw(rng, n_rows), weights(rng, n_rows)
+        X = np.column_stack([X, X[:, 0] ^ rng.integers(0, 2, n_rows)]).astype(np.uint8)
+        given = np.ones(n_rows) if weight is None else weight
+        lines = isinstance(options.get("loss"), LinearLeaves)
+        cost = np.maximum((leaves(X, y, given) if lines else leaves(y, given)).astype(float), 0.0)
+        whole = float(cost[-1])
+        depth, nodes, min_leaf = int(rng.choice([0, 1, 2, 3, 3])), int(rng.integers(0, 8)), int(
+            rng.choice([1, 1, 2]))
+        price = whole * float(rng.choice([0.0, 0.01, 0.1]))
+        tolerance = whole * float(rng.choice([0.0, 0.05, 0.3, 0.8]))
+        every = priced_trees(X, cost, list(range(n_rows)), depth, min(nodes, 2 ** depth - 1),
+                             min_leaf, 1e-10 * whole)
+        costs = {tree: of + price * size for tree, (size, of) in every.items()}
+        least = min(costs.values())
+        expected = {tree for tree in costs if costs[tree] <= least + tolerance + 1e-9 * whole}
+        model = estimator(depth, nodes, min_samples_leaf=min_leaf, split_penalty=price, **options)
+        good = model.good_trees(X, y, weight, tolerance=tolerance)
+        assert good.optimum == pytest.approx(least, rel=1e-9, abs=1e-9 * whole + 1e-12)
+        assert good.count == len(expected) == sum(size.count for size in good.sizes())
+        trees = [splits_of(as_tuples(tree.to_nested())) for tree in good[:200]]
+        assert len(set(trees)) == len(trees) and set(trees) <= expected
+        order = [costs[tree] for tree in trees]
+        assert (np.diff(order) >= -2e-9 * model.report_.scale).all()
+        written = [size.objective for size in good.sizes() for _ in range(size.count)]
+        assert written[:200] == pytest.approx(order, rel=1e-9, abs=1e-9 * model.report_.scale)
+        assert model.verify(X, y, weight) == pytest.approx(good.optimum, abs=1e-9 * whole + 1e-12)
+        assert good.sizes()[0].objective == good.optimum
+        some += len(expected) > 3
+        if len(trees) == good.count:
+            shares = [np.mean([j in features_of(tree) for tree in trees])
+                      for j in range(X.shape[1])]
+            assert good.importance() == pytest.approx(shares)
+            assert Counter({root.feature: root.count for root in good.roots()}) == Counter(
+                tree[0] if isinstance(tree, tuple) else None for tree in trees)
+    assert some >= 4 * SCALE

@@ -2,79 +2,103 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from odtlib._numba.compiler import njit
 
+from .._additive import cost_rows
+from .._sums import LEAVES
+
+ROUNDED = 2         # units by which a sum of two rounded costs may be off a third one
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 
 
-@njit(**OPTIONS)
-def all_pairs(bits, classes, rows):
-    """Return the sums of the classes over some rows: by pair of columns, by column, and of all.
+class Leaves(NamedTuple):
+    """What leaves cost, given the sums over their rows.
 
-    ``bits``, (n_rows, n_columns) float64, are zeros and ones, ``classes``, (n_rows, n_classes + 1)
-    float64, the weight of each row in its class, and last 1; ``rows``, (n,) int64, are the numbers
-    of those that count.
+    With an ``address`` of 0 the sums are weights of classes, in units of ``unit``, and last a
+    number of rows; classes tie where their weights differ by at most ``tie``.  Otherwise they are
+    numbers of an objective, of which the kernel there takes ``n_sums`` (0 for a last one that the
+    sums do not have), what the rows cost beside it, and last a number of rows.
     """
-    p, n_classes = bits.shape[1], classes.shape[1]
-    pairs, single = np.zeros((n_classes, p, p)), np.zeros((p, n_classes))
-    total, ones = np.zeros(n_classes), np.zeros(p + 1, np.int64)
+
+    address: int
+    n_sums: int
+    unit: float
+    tie: float
+
+
+@njit(**OPTIONS)
+def all_pairs(bits, amounts, rows):
+    """Return the sums of amounts over some rows: by pair of columns, by column, and of all.
+
+    ``bits``, (n_rows, n_columns) float64, are zeros and ones, ``amounts``, (n_rows, width) float64,
+    what is summed up; ``rows``, (n,) int64, are the numbers of those that count.
+    """
+    p, width = bits.shape[1], amounts.shape[1]
+    pairs, single = np.zeros((width, p, p)), np.zeros((p, width))
+    total, ones = np.zeros(width), np.zeros(p + 1, np.int64)
     for row in rows:
         mine, n = bits[row], 0
         for j in range(p):                       # without a branch, as it would be a coin's toss
             ones[n] = j
             n += bits[row, j] > 0
-        for k in range(n_classes):
-            weight = classes[row, k]
-            if weight > 0:
-                total[k] += weight
+        for k in range(width):
+            amount = amounts[row, k]
+            if amount != 0:
+                total[k] += amount
                 for i in range(n):
                     sums = pairs[k, ones[i]]
                     for j in range(p):
-                        sums[j] += weight * mine[j]
-    for k in range(n_classes):
+                        sums[j] += amount * mine[j]
+    for k in range(width):
         for j in range(p):
             single[j, k] = pairs[k, j, j]
     return pairs, single, total
 
 
 @njit(**OPTIONS)
-def leaf_of(sums, n_classes, tie):
-    """Return the errors of a leaf, as int64, and how many classes it may predict.
+def judge_leaves(leaves, sums, n, errors, ways):
+    """Write what leaves cost, in whole units, and how many labels each of them may have.
 
-    ``sums``, (n_classes + 1,) float64, begin with the weights of ``n_classes``; those within
-    ``tie`` of the largest tie.
+    ``leaves`` is a :class:`Leaves`; of ``sums``, (n_leaves, width) float64, the first ``n`` count.
+    ``errors`` and ``ways``, (n_leaves,) int64, are written.
     """
-    largest_weight, total, ties = 0.0, 0.0, 0
-    for k in range(n_classes):
-        total += sums[k]
-        largest_weight = max(largest_weight, sums[k])
-    for k in range(n_classes):
-        ties += sums[k] >= largest_weight - tie
-    return np.int64(total - largest_weight), ties
+    if leaves.address != 0:
+        n_free, n_sums, own = sums.shape[1] - 2, leaves.n_sums, sums.shape[1] - 2
+        given, costs = np.zeros(n * n_sums), np.empty(n)
+        for leaf in range(n):
+            for k in range(n_free):
+                given[leaf * n_sums + k] = sums[leaf, k]
+        cost_rows(leaves.address, given, n_sums, np.empty(LEAVES * (n_sums + 1)), costs)
+        for leaf in range(n):
+            errors[leaf] = max(0, np.rint((costs[leaf] + sums[leaf, own]) / leaves.unit))
+            ways[leaf] = 1
+        return
+    for leaf in range(n):
+        largest_weight, total, ties = 0.0, 0.0, 0
+        for k in range(sums.shape[1] - 1):
+            total += sums[leaf, k]
+            largest_weight = max(largest_weight, sums[leaf, k])
+        for k in range(sums.shape[1] - 1):
+            ties += sums[leaf, k] >= largest_weight - leaves.tie
+        errors[leaf], ways[leaf] = total - largest_weight, ties
 
 
 @njit(**OPTIONS)
-def divide(pairs, single, whole, side, r, j, one, zero):
-    """Divide a side of root ``r`` by column ``j``: write the sums of the classes of both parts.
+def alike(leaves, one, zero, errors_1, errors_0, errors):
+    """Return of how many pairs of labels of two leaves a single leaf takes the place.
 
-    ``pairs`` and ``single`` are those of `count_two`; ``whole``, (2, n_classes + 1) float64, has
-    the sums of both sides, and ``side`` is 1 for that with the root's feature.  ``one`` and
-    ``zero``, (n_classes + 1,) float64, are written.
+    ``leaves`` is a :class:`Leaves`; ``one`` and ``zero``, (width,) float64, are the sums of the two
+    leaves, ``errors_1`` and ``errors_0`` (int) what they cost, and ``errors`` what one leaf with
+    all their rows does.
     """
-    for k in range(len(one)):
-        one[k] = pairs[k, r, j] if side == 1 else single[j, k] - pairs[k, r, j]
-        zero[k] = whole[side, k] - one[k]
-
-
-@njit(**OPTIONS)
-def shared_classes(one, zero, n_classes, tie):
-    """Return how many classes both of two leaves may predict.
-
-    ``one`` and ``zero`` are the sums of the leaves, ``n_classes`` and ``tie`` as in `leaf_of`.
-    """
-    least_1, least_0, n = one[:n_classes].max() - tie, zero[:n_classes].max() - tie, 0
+    if leaves.address != 0:
+        return np.int64(errors_1 + errors_0 >= errors - ROUNDED)
+    n_classes, n = len(one) - 1, 0
+    least_1, least_0 = one[:n_classes].max() - leaves.tie, zero[:n_classes].max() - leaves.tie
     for k in range(n_classes):
         n += one[k] >= least_1 and zero[k] >= least_0
     return n
@@ -99,7 +123,7 @@ def add(names, counts, size, errors, count):
 
 
 @njit(**OPTIONS)
-def count_two(pairs, single, roots, total, min_leaf, depth, unit, penalty, budget, tie, first,
+def count_two(pairs, single, roots, total, leaves, min_leaf, depth, penalty, budget, first,
               slice_work, names, counts):
     """Count the trees with ``m`` splits that cost at most ``budget[m]``, by size and errors.
 
@@ -108,42 +132,46 @@ def count_two(pairs, single, roots, total, min_leaf, depth, unit, penalty, budge
     (-1: with the leaf), stops after about ``slice_work`` pairs of subtrees or when half of the
     entries are used, and returns where to go on (-1: all is done).
 
-    ``pairs[:, r, j]``, ``single[j]`` and ``total``, (n_classes + 1,) float64, hold the weight of
-    each class, in units of ``unit``, among the rows with features ``roots[r]`` and ``j``, with
-    ``j``, and among all, and last the number of rows.  Only ``roots``, (n_roots,) int64, may be the
-    first split.  Classes of a leaf tie where their weights differ by at most ``tie``.  A leaf has
-    at least ``min_leaf`` rows, a tree at most ``depth`` levels, and each split costs ``penalty``.
+    ``pairs[:, r, j]``, ``single[j]`` and ``total``, (width,) float64, are the sums over the rows
+    with features ``roots[r]`` and ``j``, with ``j``, and over all, as ``leaves`` (a
+    :class:`Leaves`) says.  Only ``roots``, (n_roots,) int64, may be the first split.  A leaf has at
+    least ``min_leaf`` rows, a tree at most ``depth`` levels, and each split costs ``penalty``.
     """
-    p, n_classes, top, used, work = len(single), len(total) - 1, budget.max(), 0, 0
-    errors, ties = leaf_of(total, n_classes, tie)
-    if first < 0 and errors * unit <= budget[0]:
-        used += add(names, counts, 0, errors, ties)
-    first = max(first, 0)
-    # For both sides of a column: the leaf first, then the splits.
+    p, last, top, used, work, unit = len(single), len(total) - 1, budget.max(), 0, 0, leaves.unit
+    # For both sides of a column: the leaf first, then the two leaves of each split.
+    sums = np.zeros((2, 2 * p + 1, last + 1))
+    cost, labels = np.zeros((2, 2 * p + 1), np.int64), np.zeros((2, 2 * p + 1), np.int64)
+    # The same with the splits as one: what they cost, and in how many ways.
     error, number = np.zeros((2, p + 1), np.int64), np.zeros((2, p + 1), np.int64)
-    column = np.zeros((2, p + 1), np.int64)
     size, least = np.zeros(2, np.int64), np.zeros(2)
-    whole, one, zero = np.zeros((2, n_classes + 1)), np.zeros(n_classes + 1), total.copy()
+    sums[0, 0] = total
+    judge_leaves(leaves, sums[0], 1, cost[0], labels[0])
+    whole = cost[0, 0]
+    if first < 0 and whole * unit <= budget[0]:
+        used += add(names, counts, 0, whole, labels[0, 0])
+    first = max(first, 0)
     for r in range(first // (p + 1), len(roots)):
         if work > slice_work:
             return r * (p + 1)
-        work += 2 * p * n_classes
-        whole[0], whole[1] = total - single[roots[r]], single[roots[r]]
-        if whole[0, n_classes] < min_leaf or whole[1, n_classes] < min_leaf:
+        work += 2 * p * last
+        sums[0, 0], sums[1, 0] = total - single[roots[r]], single[roots[r]]
+        if sums[0, 0, last] < min_leaf or sums[1, 0, last] < min_leaf:
             continue
         for side in range(2):
-            error[side, 0], number[side, 0] = leaf_of(whole[side], n_classes, tie)
-            size[side], least[side] = 1, error[side, 0] * unit
+            n = 1
             for j in range(p if depth == 2 else 0):
-                divide(pairs, single, whole, side, r, j, one, zero)
-                if one[n_classes] < min_leaf or zero[n_classes] < min_leaf:
-                    continue
-                n = size[side]
-                error[side, n] = (leaf_of(one, n_classes, tie)[0]
-                                  + leaf_of(zero, n_classes, tie)[0])
-                column[side, n] = j
-                least[side] = min(least[side], error[side, n] * unit + penalty)
-                size[side] += 1
+                for k in range(last + 1):
+                    one = pairs[k, r, j]
+                    one = one if side == 1 else single[j, k] - one
+                    sums[side, n, k], sums[side, n + 1, k] = one, sums[side, 0, k] - one
+                if sums[side, n, last] >= min_leaf and sums[side, n + 1, last] >= min_leaf:
+                    n += 2
+            judge_leaves(leaves, sums[side], n, cost[side], labels[side])
+            error[side, 0], number[side, 0] = cost[side, 0], labels[side, 0]
+            size[side], least[side] = n // 2 + 1, cost[side, 0] * unit
+            for a in range(1, size[side]):
+                error[side, a] = cost[side, 2 * a - 1] + cost[side, 2 * a]
+                least[side] = min(least[side], error[side, a] * unit + penalty)
         if least[0] + least[1] + penalty > top:
             continue
         for side in range(2):                # few are left to count
@@ -151,9 +179,10 @@ def count_two(pairs, single, roots, total, min_leaf, depth, unit, penalty, budge
             for a in range(1, size[side]):
                 if error[side, a] * unit + 2 * penalty + least[1 - side] > top:
                     continue
-                divide(pairs, single, whole, side, r, column[side, a], one, zero)
-                ways = (leaf_of(one, n_classes, tie)[1] * leaf_of(zero, n_classes, tie)[1]
-                        - shared_classes(one, zero, n_classes, tie))
+                b = 2 * a - 1
+                ways = labels[side, b] * labels[side, b + 1] - alike(
+                    leaves, sums[side, b], sums[side, b + 1], cost[side, b], cost[side, b + 1],
+                    cost[side, 0])
                 if ways > 0:
                     error[side, n], number[side, n] = error[side, a], ways
                     n += 1
@@ -169,7 +198,8 @@ def count_two(pairs, single, roots, total, min_leaf, depth, unit, penalty, budge
                 if errors * unit + penalty * m <= budget[m]:
                     ways = number[0, a] * number[1, b]
                     if a == b == 0:
-                        ways -= shared_classes(whole[0], whole[1], n_classes, tie)
+                        ways -= alike(leaves, sums[0, 0], sums[1, 0], cost[0, 0], cost[1, 0],
+                                      whole)
                     if ways > 0:
                         used += add(names, counts, m, errors, ways)
     return -1

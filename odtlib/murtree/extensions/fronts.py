@@ -29,7 +29,7 @@ from odtlib.tolerance import ROUNDING
 
 from ..columns import tree_over_columns
 from ..greedy import blas, cart
-from ..options import MurTreeSearch
+from ..options import MurTreeSearch, memory_limit_alone
 from ..preparation import _distinct_columns, grouped_rows, pair_sums, prepare, set_name
 from ..run import Rows, Run
 from ..solver import Solver, warm_up_search
@@ -301,13 +301,7 @@ class DepthwiseRun:
     refused: tuple[str, ...] = ("start", "search", "n_jobs")
 
     def __init__(self, model, columns, y, sample_weight, clock, what):
-        search = model.search
-        of_memory = search == MurTreeSearch(memory_limit=getattr(search, "memory_limit", None))
-        self.memory_limit = search.memory_limit if of_memory else None
-        for name in self.refused:
-            if np.any(getattr(model, name)) and not (name == "search" and of_memory):
-                raise ValueError(f"{what} cannot be combined with {name}; leave {name} at its "
-                                 "default.")
+        self.memory_limit = memory_limit_alone(model, what, self.refused)
         self.columns, self.y = columns, y
         self.weight = np.ones(len(y)) if sample_weight is None else sample_weight
         self.model, self.clock = model, clock

@@ -9,7 +9,8 @@ integers keep them exact.  The tree of any rank follows from the histograms from
 et al., 2022, list the trees instead).
 
 Errors are whole numbers here.  Weights that are not whole are rounded to multiples of a unit which
-is as small as floats add up exactly.
+is as small as floats add up exactly, and so are the numbers of an additive objective; what its
+leaves cost is rounded to multiples of another.
 """
 
 from __future__ import annotations
@@ -17,28 +18,33 @@ from __future__ import annotations
 import sys
 from bisect import bisect_right
 from collections import Counter, namedtuple
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from copy import copy
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, islice
+from math import fsum
+from numbers import Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from odtlib._numba.warm import warm_up
-from odtlib.fit import Pace
+from odtlib._validation import MOST
+from odtlib.fit import Pace, TooLarge
 from odtlib.report import Clock, TimeUp
 from odtlib.tolerance import PROOF
 from odtlib.tree import DecisionTree
-from odtlib.trees import penalised_errors
 
-from ..options import MurTreeSearch
-from ..preparation import MANY_ROWS, grouped_rows, pair_sums, prepare, set_name
-from ..solver import Solver, warm_up_search
-from ._good_kernels import all_pairs, count_two
-from .fronts import DepthwiseRun
+from ..options import MurTreeSearch, memory_limit_alone
+from ..preparation import grouped_rows, pair_sums, set_name
+from ..run import Run
+from ._good_kernels import Leaves, alike, all_pairs, count_two, judge_leaves
 
 EXACT = 2 ** 52             # floats up to this add up exactly
 ENTRIES = 2 ** 12           # of the table in which the kernel counts, at least
+CELLS = 200_000             # entries that are worked on between two looks at the clock
+MOST_FOUND = 2 ** 23        # pairs of entries of one histogram: with more it takes gigabytes
 FEW_PAIRS = 400_000         # of columns, over all rows: to count them takes less time than to bound
 
 OptimalTrees = namedtuple("OptimalTrees", "count trees errors complete")
@@ -47,89 +53,116 @@ GoodRoot = namedtuple("GoodRoot", "feature count left right")
 _Split = namedtuple("_Split", "column one zero counts_1 counts_0 shared")
 
 
-def product(pairs):
-    """Return the histogram of the trees whose children come from any of the pairs of histograms."""
-    pairs = [pair for pair in pairs if all(pair)]
-    if not pairs:
-        return {}
-    starts = [[min(e for _, e in side) for side in pair] for pair in pairs]
-    low = min(map(sum, starts))
-    span = max(sum(max(e for _, e in side) for side in pair) for pair in pairs) - low + 1
-    if sum(len(one) * len(zero) for one, zero in pairs) < span:
-        histogram = {}
-        for one, zero in pairs:
-            for (m_1, e_1), count_1 in one.items():
-                for (m_0, e_0), count_0 in zero.items():
-                    size = m_1 + m_0 + 1, e_1 + e_0
-                    histogram[size] = histogram.get(size, 0) + count_1 * count_0
-        return histogram
-    trees = sum(sum(one.values()) * sum(zero.values()) for one, zero in pairs)
-    width = (trees.bit_length() + 7) // 8
+def _power_of_two(number):
+    """Return the least power of two that is no smaller than some numbers."""
+    return 2.0 ** np.ceil(np.log2(np.maximum(number, np.finfo(float).tiny)))
 
-    def number(side, start):
-        digits = bytearray(width * ((max(side)[0] + 1) * span))
-        for (m, e), count in side.items():
-            position = width * (m * span + e - start)
-            digits[position:position + width] = count.to_bytes(width, "little")
-        return int.from_bytes(digits, "little")
 
-    total = 0
-    for pair, start in zip(pairs, starts, strict=True):
-        total += number(pair[0], start[0]) * number(pair[1], start[1]) \
-            << 8 * width * (sum(start) - low)
-    digits = total.to_bytes(-(-total.bit_length() // (8 * width)) * width, "little")
-    histogram = {}
-    for position in range(0, len(digits), width):
-        if count := int.from_bytes(digits[position:position + width], "little"):
-            m, e = divmod(position // width, span)
-            histogram[m + 1, low + e] = count
-    return histogram
+def _leaves_and_amounts(problem, solver, nodes):
+    """Return what leaves cost, what each row of a problem adds to their sums, and the slack.
+
+    ``nodes`` are those of the largest tree.  Costs that differ by the slack are equal.
+    """
+    weights, sums, scale = problem.weights, problem.sums, problem.scale
+    if sums is None:
+        unit, slack = 1.0, solver.slack
+        if scale > EXACT or (weights[:, 0] % 1).any():
+            unit = _power_of_two(scale / EXACT)
+            slack += len(weights) * unit
+        of_class = np.zeros((len(weights), len(problem.class_sizes)))
+        of_class[np.arange(len(weights)), solver.row_class] = np.rint(weights[:, 0] / unit)
+        leaves = Leaves(0, 0, unit, 0.0 if unit == 1 else slack / unit)
+        return leaves, np.column_stack([of_class, weights[:, 1]]), slack
+    amounts = np.column_stack([weights[:, sums.line_of], weights[:, -2]])
+    if not sums.uneven:
+        step = _power_of_two(np.abs(amounts).sum(axis=0) / EXACT)
+        amounts = step * np.rint(amounts / step)
+    slack = PROOF * scale
+    leaves = Leaves(sums.kernels[3], sums.n_sums, _power_of_two(slack / (8 * (nodes + 1))), 0.0)
+    return leaves, np.column_stack([amounts, weights[:, -1]]), slack
 
 
 class _Counting:
-    """Histograms of the subproblems of one data set, over some of its columns.
+    """Histograms of the subproblems of one solver, over some of its columns.
 
-    ``classes`` has the weight of each class in each row, in units of ``unit``, and last the number
-    of rows behind it.  ``bounds`` tells for each split of some rows what its children cost at
-    least, (2, columns, feature nodes).  A *budget* has, for each number of feature nodes that a
-    tree may have, the most that one of so many may cost.
+    ``amounts`` is what each of the different rows adds to the sums of a leaf, as ``leaves`` says,
+    and last the number of rows behind it.  A *budget* has, for each number of feature nodes that a
+    tree may have, the most that one of so many may cost.  ``depth`` and ``nodes`` limit the trees.
     """
 
-    def __init__(self, bits, classes, bounds, columns, *, unit, min_leaf, penalty, slack, clock):
-        self.bits, self.classes, self.bounds = bits, classes, bounds
-        self.columns = np.array(columns, np.int64)
-        self.bits_of_columns = bits if len(columns) == bits.shape[1] else bits[:, self.columns]
-        self.unit, self.min_leaf, self.penalty = unit, min_leaf, penalty
-        self.slack, self.clock, self.pace = slack, clock, Pace()
-        self.tie = 0.0 if unit == 1 else slack / unit
+    def __init__(self, solver, depth, nodes, *, min_leaf, clock):
+        self.solver, self.depth, self.nodes = solver, min(depth, nodes), nodes
+        self.limited = nodes < 2 ** self.depth - 1
+        self.min_leaf, self.penalty = min_leaf, solver.penalty
+        rows = solver.problem.rows
+        self.group, first = grouped_rows(rows)
+        self.bits = rows[first].astype(np.float64)
+        sums = solver.problem.sums
+        self.uneven = sums is not None and sums.uneven     # sums are then of their rows alone
+        self.leaves, amounts, self.slack = _leaves_and_amounts(solver.problem, solver, nodes)
+        self.amounts = np.zeros((len(first), amounts.shape[1]))
+        np.add.at(self.amounts, self.group, amounts)
+        # of one class, every tree is a leaf
+        p = 0 if self.leaves.address == 0 and amounts.shape[1] == 2 else rows.shape[1]
+        self.restrict(range(p), clock)
+
+    def restrict(self, columns, clock):
+        """Count trees over these columns alone, within the limit of a clock."""
+        self.columns, self.clock, self.pace = np.array(columns, np.int64), clock, Pace()
+        self.bits_of_columns = (self.bits if len(columns) == self.bits.shape[1]
+                                else self.bits[:, self.columns])
         entries = max(ENTRIES, 1 << (4 * len(columns) + 4).bit_length())
         self.table = np.full(entries, -1), np.zeros(entries, np.int64)
         self.known, self.options, self.latest = {}, {}, (None, [])
 
     def over(self, columns):
         """Return the counting without the other columns."""
-        return _Counting(self.bits, self.classes, self.bounds, columns, unit=self.unit,
-                         min_leaf=self.min_leaf, penalty=self.penalty, slack=self.slack,
-                         clock=Clock())
+        other = copy(self)
+        other.restrict(columns, Clock())
+        return other
 
     def name(self, rows, depth):
         """Return a subproblem as a key that no other one has."""
         return set_name(rows, len(self.bits)), depth
 
-    def leaf(self, rows):
-        """Return the errors of a leaf and the classes that it may predict."""
-        return self.leaf_of(self.classes[rows].sum(axis=0))
+    def judge(self, sums):
+        """Return what leaves cost, in whole units, and in how many ways they may be labelled.
 
-    def leaf_of(self, sums):
-        """Return the same, given the sums of the classes."""
-        sums = sums[:-1].tolist()
-        largest_weight = max(sums)
-        classes = [k for k, of in enumerate(sums) if of >= largest_weight - self.tie]
-        return int(sum(sums) - largest_weight), classes
+        ``sums`` are (..., width).
+        """
+        flat = np.ascontiguousarray(sums.reshape(-1, sums.shape[-1]))
+        errors, ways = np.empty((2, len(flat)), np.int64)
+        judge_leaves(self.leaves, flat, len(flat), errors, ways)
+        return errors.reshape(sums.shape[:-1]), ways.reshape(sums.shape[:-1])
+
+    def sums(self, rows):
+        """Return the sums over some rows, the same in every order of these."""
+        if self.uneven:
+            return np.array([fsum(column) for column in self.amounts[rows].T])
+        return self.amounts[rows].sum(axis=0)
+
+    def leaf(self, rows):
+        """Return what a leaf costs, and in how many ways it may be labelled."""
+        errors, ways = self.judge(self.sums(rows)[None])
+        return int(errors[0]), int(ways[0])
+
+    def labels(self, rows):
+        """Return the classes that a leaf may predict; [0] where an objective says what it does."""
+        if self.leaves.address != 0:
+            return [0]
+        weights = self.sums(rows)[:-1]
+        return np.flatnonzero(weights >= weights.max() - self.leaves.tie).tolist()
+
+    def alike(self, one, zero):
+        """Return of how many pairs of labels of two leaves with some rows one takes the place."""
+        if self.leaves.address == 0:
+            return len(set(self.labels(one)) & set(self.labels(zero)))
+        sums = np.array([self.sums(rows) for rows in (one, zero, np.concatenate([one, zero]))])
+        return int(alike(self.leaves, *sums[:2], *self.judge(sums)[0]))
 
     def cost(self, size):
         """Return the cost of a tree with ``size = (feature nodes, errors)``."""
-        return self.unit * size[1] + self.penalty * size[0]
+        return self.leaves.unit * size[1] + self.penalty * size[0]
 
     def within(self, counts, budget):
         """Return the part of a histogram that a budget leaves."""
@@ -149,18 +182,40 @@ class _Counting:
             child_budget[..., m] = (rest - low[..., :len(rest)]).max(axis=-1)
         return child_budget
 
+    def bounds(self, rows, depth, budget):
+        """Return what each child of each split of some rows costs at least, (2, columns, nodes).
+
+        By its feature nodes, exact where the tree may be within the budget.
+        """
+        member = np.zeros(len(self.bits), bool)
+        member[rows] = True
+        nodes, within = 2 ** depth - 1, budget + self.slack
+        if self.limited:
+            nodes = min(nodes, len(budget) - 1)
+            smallest, upper = 0, np.full(self.solver.cost.shape[2], -np.inf)
+            upper[:nodes + 1] = within[:nodes + 1]
+        else:                  # where no limit is in the way it is enough to know the least of all
+            smallest, upper = nodes, within.max()
+        least = self.solver.child_bounds(
+            depth, nodes, np.nextafter(upper, np.inf), smallest=smallest,
+            rows=np.flatnonzero(member[self.group]).astype(np.int32), clock=self.clock)
+        if least is None:
+            raise TimeUp
+        return least if self.limited else least.repeat(2 ** (depth - 1), axis=2)
+
     def near(self, rows, depth, budget):
         """Return the columns that may split a node within a budget, by their positions.
 
-        Before them the bits of all columns, and the sums of the classes where each has a one, after
+        Before them the bits of all columns, and the sums of the rows where each has a one, after
         them what the children cost at least.
         """
-        bits, classes = self.bits_of_columns[rows], self.classes[rows]
-        single = bits.T @ classes
-        sides = np.stack([single, classes.sum(axis=0) - single])
-        if len(budget) == 2:                                 # both children are leaves
-            weights = sides[:, :, :-1]
-            low = self.unit * (weights.sum(axis=2) - weights.max(axis=2))[:, :, None]
+        bits, amounts = self.bits_of_columns[rows], self.amounts[rows]
+        single = bits.T @ amounts
+        sides = np.stack([single, amounts.sum(axis=0) - single])
+        if len(budget) == 2 and self.uneven:
+            low = np.zeros((*sides.shape[:2], 1))
+        elif len(budget) == 2:                               # both children are leaves
+            low = self.leaves.unit * self.judge(sides)[0][:, :, None].astype(float)
         else:
             low = self.bounds(rows, depth, budget)[:, self.columns]
         large = sides[:, :, -1].min(axis=0) >= self.min_leaf
@@ -172,14 +227,14 @@ class _Counting:
         """Return the splits of a node that lie on a tree within the budget, with histograms."""
         if len(budget) == 1:
             return []
-        splits, total = [], self.classes[rows].sum(axis=0)
-        _, single, near, low = self.near(rows, depth, budget)
+        splits = []
+        _, _, near, low = self.near(rows, depth, budget)
         budgets_0, budgets_1 = self.left(budget, low, low.shape[2] - 1)
         fits = (low[0, :, :budgets_1.shape[1]] <= budgets_1 + self.slack).any(axis=1)
         for k in np.flatnonzero(fits).tolist():
             self.clock.check()
-            position, budget_1, budget_0 = near[k], budgets_1[k], budgets_0[k]
-            column = int(self.columns[position])
+            budget_1, budget_0 = budgets_1[k], budgets_0[k]
+            column = int(self.columns[near[k]])
             has = self.bits[rows, column] == 1
             one, zero = rows[has], rows[~has]
             counts_1 = self.within(self.histogram(one, depth - 1, budget_1), budget_1)
@@ -187,19 +242,98 @@ class _Counting:
             if not counts_1 or not counts_0:
                 continue
             leaf_1, leaf_0, shared = min(counts_1), min(counts_0), {}
-            if leaf_1[0] == leaf_0[0] == 0:          # two leaves of one class are no split
-                classes = [set(self.leaf_of(sums)[1])
-                           for sums in (single[position], total - single[position])]
-                shared = {(1, leaf_1[1] + leaf_0[1]): len(set.intersection(*classes))}
+            if leaf_1[0] == leaf_0[0] == 0:          # two leaves of one label are no split
+                shared = {(1, leaf_1[1] + leaf_0[1]): self.alike(one, zero)}
             splits.append(_Split(column, one, zero, counts_1, counts_0, shared))
         return splits
 
+    def product(self, pairs, budget):
+        """Return the histogram of trees whose children come from any of the pairs of histograms.
+
+        It is the part of it that a budget leaves.
+        """
+        pairs = [pair for pair in pairs if all(pair)]
+        if not pairs:
+            return {}
+        starts = [[min(e for _, e in side) for side in pair] for pair in pairs]
+        low = min(map(sum, starts))
+        span = max(sum(max(e for _, e in side) for side in pair) for pair in pairs) - low + 1
+        trees = sum(sum(one.values()) * sum(zero.values()) for one, zero in pairs)
+        if sum(len(one) * len(zero) for one, zero in pairs) < span:
+            return self.product_of_few(pairs, budget, np.int64 if trees < 2 ** 62 else object)
+        width = (trees.bit_length() + 7) // 8
+
+        def number(side, start):
+            digits = bytearray(width * ((max(side)[0] + 1) * span))
+            for (m, e), count in side.items():
+                position = width * (m * span + e - start)
+                digits[position:position + width] = count.to_bytes(width, "little")
+            return int.from_bytes(digits, "little")
+
+        total = 0
+        for pair, start in zip(pairs, starts, strict=True):
+            total += number(pair[0], start[0]) * number(pair[1], start[1]) \
+                << 8 * width * (sum(start) - low)
+        digits = total.to_bytes(-(-total.bit_length() // (8 * width)) * width, "little")
+        histogram = {}
+        for position in range(0, len(digits), width):
+            if count := int.from_bytes(digits[position:position + width], "little"):
+                m, e = divmod(position // width, span)
+                histogram[m + 1, low + e] = count
+        return self.within(histogram, budget)
+
+    def product_of_few(self, pairs, budget, exact):
+        """Return the same where there are few entries for their range: all pairs of entries.
+
+        ``exact`` is the type of the counts.
+        """
+        found, n_found = [[] for _ in budget], 0         # by feature nodes: errors and counts
+        for pair in pairs:
+            (m_1, e_1, n_1), (m_0, e_0, n_0) = (
+                (*np.array(list(side), np.int64).T, np.array(list(side.values()), exact))
+                for side in pair)
+            order = np.argsort(e_0, kind="stable")
+            m_0, e_0, n_0 = m_0[order], e_0[order], n_0[order]
+            room = (budget.max() + self.slack - self.penalty) / self.leaves.unit
+            fit = np.searchsorted(e_0, room - e_1, side="right")
+            parts = np.cumsum(fit) // CELLS
+            for part in np.unique(parts):
+                self.clock.check()
+                some = np.flatnonzero(parts == part)
+                i = np.repeat(some, fit[some])
+                j = np.arange(len(i)) - np.repeat(np.cumsum(fit[some]) - fit[some], fit[some])
+                m, e = m_1[i] + m_0[j] + 1, e_1[i] + e_0[j]
+                for size in np.unique(m[m < len(budget)]):
+                    kept = (m == size) & (self.cost((size, e)) <= budget[size] + self.slack)
+                    found[size].append((e[kept], n_1[i[kept]] * n_0[j[kept]]))
+                    n_found += np.count_nonzero(kept)
+                if n_found > MOST_FOUND:
+                    raise TooLarge
+        histogram = {}
+        for m, entries in enumerate(found):
+            if not entries:
+                continue
+            errors, numbers = map(np.concatenate, zip(*entries, strict=True))
+            errors, place = np.unique(errors, return_inverse=True)
+            counts = np.zeros(len(errors), exact)
+            np.add.at(counts, place, numbers)
+            for first in range(0, len(errors), CELLS):
+                self.clock.check()
+                some = slice(first, first + CELLS)
+                histogram.update(zip(((m, e) for e in errors[some].tolist()),
+                                     counts[some].tolist(), strict=True))
+        return histogram
+
     def combined(self, splits, budget):
         """Return the histogram of the trees that begin with one of these splits."""
-        counts = Counter(product([(split.counts_1, split.counts_0) for split in splits]))
+        counts = self.product([(split.counts_1, split.counts_0) for split in splits], budget)
         for split in splits:
-            counts.subtract(split.shared)
-        return self.within(counts, budget)
+            for size, count in split.shared.items():
+                if counts.get(size) == count:
+                    del counts[size]
+                elif size in counts:
+                    counts[size] -= count
+        return counts
 
     def histogram(self, rows, depth, budget):
         """Return ``{(feature nodes, errors): number of trees}`` up to a budget at least."""
@@ -213,11 +347,11 @@ class _Counting:
             for one in known_budget, budget:
                 longest[:len(one)] = np.maximum(longest[:len(one)], one)
             budget = longest
-        if 0 < depth <= 2 and len(budget) > 1:
+        if 0 < depth <= 2 and len(budget) > 1 and not self.uneven:
             counts = self.shallow(rows, depth, budget)
         else:
-            errors, classes = self.leaf(rows)
-            counts = {(0, errors): len(classes)}
+            errors, ways = self.leaf(rows)
+            counts = {(0, errors): ways}
             self.latest = name, self.splits(rows, depth, budget)
             counts |= self.combined(self.latest[1], budget)
         self.known[name] = budget, counts
@@ -226,14 +360,14 @@ class _Counting:
     def shallow(self, rows, depth, budget):
         """Return the histogram of a node of depth one or two, from its counts of pairs."""
         if len(rows) * len(self.columns) ** 2 < FEW_PAIRS:
-            pairs, single, total = all_pairs(self.bits_of_columns, self.classes, rows)
+            pairs, single, total = all_pairs(self.bits_of_columns, self.amounts, rows)
             roots = np.arange(len(self.columns))
         else:
-            classes, total = self.classes[rows], self.classes[rows].sum(axis=0)
+            amounts, total = self.amounts[rows], self.amounts[rows].sum(axis=0)
             bits, single, roots, _ = self.near(rows, depth, budget)
             pairs = np.zeros((0, 0, 0))
             if depth == 2:
-                pairs = pair_sums(bits, classes, self.clock, roots)
+                pairs = pair_sums(bits, amounts, self.clock, roots)
         budget_by_size = np.full(4, -np.inf)
         budget_by_size[:len(budget)] = budget[:4] + self.slack
         (names, counts), histogram, first = self.table, {}, -1
@@ -241,8 +375,8 @@ class _Counting:
             names.fill(-1)
             first = self.pace.slice(
                 lambda work, first=first: count_two(
-                    pairs, single, roots, total, self.min_leaf, depth, self.unit, self.penalty,
-                    budget_by_size, self.tie, first, work, names, counts),
+                    pairs, single, roots, total, self.leaves, self.min_leaf, depth, self.penalty,
+                    budget_by_size, first, work, names, counts),
                 lambda first: first < 0)
             used = np.flatnonzero(names >= 0)
             for name, count in zip(names[used].tolist(), counts[used].tolist(), strict=True):
@@ -255,7 +389,7 @@ class _Counting:
     def tree(self, rows, depth, size, rank):
         """Return the tree of a rank among those of a subproblem with a size, as nested tuples."""
         if size[0] == 0:
-            return self.leaf(rows)[1][rank]
+            return self.labels(rows)[rank]
         name = (*self.name(rows, depth), size)
         if name not in self.options:
             self.options[name] = self.choices(rows, depth, size)
@@ -264,8 +398,9 @@ class _Counting:
         split, size_1, size_0 = choices[position]
         rank -= ends[position - 1] if position else 0
         if size[0] == 1:
-            zeros, ones = self.leaf(split.zero)[1], self.leaf(split.one)[1]
-            return (split.column, *[(a, b) for a in zeros for b in ones if a != b][rank])
+            pairs = [(0, 0)] if self.leaves.address != 0 else [
+                (a, b) for a in self.labels(split.zero) for b in self.labels(split.one) if a != b]
+            return (split.column, *pairs[rank])
         rank_1, rank_0 = divmod(rank, split.counts_0[size_0])
         return (split.column, self.tree(split.zero, depth - 1, size_0, rank_0),
                 self.tree(split.one, depth - 1, size_1, rank_1))
@@ -291,8 +426,8 @@ class _Counting:
 
     def by_root(self, rows, depth, budget):
         """Return the histogram of each root: a column, or None for a leaf."""
-        errors, classes = self.leaf(rows)
-        counts = {None: self.within({(0, errors): len(classes)}, budget)}
+        errors, ways = self.leaf(rows)
+        counts = {None: self.within({(0, errors): ways}, budget)}
         if depth > 0:
             counts |= {split.column: self.combined([split], budget)
                        for split in self.splits(rows, depth, budget)}
@@ -320,24 +455,31 @@ class GoodTrees(Sequence):
     optimum: float
     tolerance: float
 
-    def __init__(self, counting: _Counting, depth: int, nodes: int, optimum: float,
-                 tolerance: float, built: Callable) -> None:
-        self.optimum, self.tolerance = float(optimum), float(tolerance)
-        self._counting, self._depth, self._rows = counting, depth, np.arange(len(counting.bits))
-        self._budget = np.full(nodes + 1, optimum + tolerance)
-        counts = counting.within(counting.histogram(self._rows, depth, self._budget), self._budget)
-        self._resolution = PROOF * counting.unit * counting.classes[:, :-1].sum()
-        self._sizes = sorted(counts, key=lambda size: (
-            round(counting.cost(size) / self._resolution), size))
+    def __init__(self, counting: _Counting, run: Run, optimum: float, tolerance: float) -> None:
+        self.optimum, self.tolerance = run.shown(optimum), float(tolerance)
+        self._counting, self._run, self._finished = counting, run, run.rows.as_given
+        self._depth, self._rows = counting.depth, np.arange(len(counting.bits))
+        most = optimum - run.problem.offset + tolerance / run.unit
+        self._budget = np.full(counting.nodes + 1, most)
+        counts = counting.histogram(self._rows, self._depth, self._budget)
+        counts = counting.within(counts, self._budget)
+        self._resolution = PROOF * run.problem.scale
+        nodes, errors = np.array(list(counts), np.int64).T
+        steps = np.rint(counting.cost((nodes, errors)) / self._resolution)
+        order = np.lexsort((errors, nodes, steps))
+        self._sizes = list(zip(nodes[order].tolist(), errors[order].tolist(), strict=True))
         self._numbers = [counts[size] for size in self._sizes]
         self._ends = list(accumulate(self._numbers))
         self.count = self._ends[-1]
-        self._built = built
 
     @property
     def n_features(self) -> int:
         """Number of features, as in ``tree.n_features``."""
         return self._built(0).n_features
+
+    def _built(self, nested):
+        """Return nested tuples over the columns of the problem as a fit would its tree."""
+        return self._finished(self._run.as_written(nested))
 
     def __len__(self) -> int:
         """Return the number of trees."""
@@ -371,13 +513,16 @@ class GoodTrees(Sequence):
         list of GoodSize
             ``(objective, n_splits, count)`` in the order of the trees.
         """
-        counts = {}
+        counts, run = {}, self._run
         for size, count in zip(self._sizes, self._numbers, strict=True):
             cost = self._counting.cost(size)
             name = round(cost / self._resolution), size[0]      # sums of floats may differ a little
             first, before = counts.get(name, (cost, 0))
             counts[name] = first, before + count
-        return [GoodSize(float(cost), m, count) for (_, m), (cost, count) in counts.items()]
+        least = self._counting.cost(self._sizes[0])
+        return [GoodSize(self.optimum if cost - least <= self._resolution else
+                         float(run.shown(run.problem.offset + cost)), m, count)
+                for (_, m), (cost, count) in counts.items()]
 
     def sample(self, n: int, random_state: int | np.random.RandomState | None = None
                ) -> list[DecisionTree]:
@@ -437,9 +582,9 @@ class GoodTrees(Sequence):
             The feature of a leaf is None.
         """
         counting, features = self._counting, {None: None, **self._features()}
-        errors, classes = counting.leaf(self._rows)
+        errors, ways = counting.leaf(self._rows)
         entries = {}
-        if alone := counting.within({(0, errors): len(classes)}, self._budget):
+        if alone := counting.within({(0, errors): ways}, self._budget):
             entries[None] = sum(alone.values()), Counter(), Counter()
         for split in counting.splits(self._rows, self._depth, self._budget) if self._depth else ():
             total = sum(counting.combined([split], self._budget).values())
@@ -450,7 +595,7 @@ class GoodTrees(Sequence):
                                      (1 << self._depth - 1) - 1)
                 side = Counter()
                 for column, counts in counting.by_root(rows, self._depth - 1, room).items():
-                    whole = counting.within(product([(counts, other)]), self._budget)
+                    whole = counting.product([(counts, other)], self._budget)
                     side[features[column]] += sum(whole.values())
                 side[None] -= sum(counting.within(split.shared, self._budget).values())
                 sides.append(+side)
@@ -461,100 +606,145 @@ class GoodTrees(Sequence):
         return sorted(roots, key=lambda root: -root.count)
 
 
-class GoodTreesRun(DepthwiseRun):
-    """One fit that counts all good trees."""
+class GoodTreesRun:
+    """A run of some kind, and after it the count of all good trees."""
 
-    def __init__(self, model, columns, y, sample_weight, clock, what, tolerance):
-        super().__init__(model, columns, y, sample_weight, clock, what)
-        self.penalty, self.tolerance = float(model.split_penalty), float(tolerance)
-        if sample_weight is None and len(y) >= MANY_ROWS:
-            sample_weight = self.weight                  # so that equal rows are one
-        problem = prepare(columns, y, self.n_classes, sample_weight,
-                          min_samples_leaf=model.min_samples_leaf, merge_rows=False,
-                          merge_columns=False)
-        clock.leave_out(warm_up_search(problem.kernel))
-        self.solver = Solver(problem, max(1, self.depth), max(1, self.nodes),
-                             split_penalty=self.penalty, min_samples_leaf=model.min_samples_leaf,
-                             search=MurTreeSearch(memory_limit=self.memory_limit))
-        groups, first = grouped_rows(problem.rows)
-        self.group, self.columns_of = groups, problem.columns
-        unit, slack = 1.0, self.solver.slack
-        if self.fit.scale > EXACT or (problem.weights[:, 0] % 1).any():
-            unit = 2.0 ** np.ceil(np.log2(self.fit.scale / EXACT))
-            slack += len(problem.rows) * unit
-        classes = np.zeros((len(first), self.n_classes + 1))
-        np.add.at(classes, (groups, self.solver.row_class), np.rint(problem.weights[:, 0] / unit))
-        np.add.at(classes[:, -1], groups, problem.weights[:, 1])
-        self.counting = _Counting(
-            problem.rows[first].astype(np.float64), classes, self.bounds,
-            range(len(problem.columns) if self.n_classes > 1 else 0), unit=unit,
-            min_leaf=model.min_samples_leaf, penalty=self.penalty, slack=slack, clock=clock)
-        self.good = None
+    def __init__(self, kind, tolerance, *data, **options):
+        self.search, self.tolerance, self.good = kind(*data, **options), tolerance, None
 
-    def counters(self, tree):
-        return {**self.solver.counted(), "subproblems": len(self.counting.known)}
-
-    def constants(self):
-        """Return the best tree that is one leaf: no other is better on all rows."""
-        return [self.built(int(np.bincount(self.y, self.weight).argmax()))]
-
-    def evaluate(self):
-        return partial(penalised_errors, split_penalty=self.penalty)
-
-    def bounds(self, rows, depth, budget):
-        """Return what each child of each split of some of the different rows costs at least.
-
-        By its feature nodes, (2, columns, nodes), exact where the tree may be within the budget.
-        """
-        member = np.zeros(len(self.counting.bits), bool)
-        member[rows] = True
-        nodes, within = 2 ** depth - 1, budget + self.counting.slack
-        limited = self.nodes < 2 ** self.depth - 1
-        if limited:
-            nodes = min(nodes, len(budget) - 1)
-            smallest, upper = 0, np.full(self.solver.cost.shape[2], -np.inf)
-            upper[:nodes + 1] = within[:nodes + 1]
-        else:                  # where no limit is in the way it is enough to know the least of all
-            smallest, upper = nodes, within.max()
-        least = self.solver.child_bounds(
-            depth, nodes, np.nextafter(upper, np.inf), smallest=smallest,
-            rows=np.flatnonzero(member[self.group]).astype(np.int32), clock=self.clock)
-        if least is None:
-            raise TimeUp
-        return least if limited else least.repeat(2 ** (depth - 1), axis=2)
-
-    def over_columns(self, nested):
-        """Turn nested tuples over the columns of the problem into a tree over the given ones."""
-        return self.built(nested, self.columns_of)
-
-    def count(self, depth):
-        """Count all good trees; the best of them becomes the incumbent."""
-        # A leaf is counted after the limit too.
-        if not self.solver.solve(depth, self.nodes, clock=self.clock if depth else None):
-            raise TimeUp
-        good = GoodTrees(self.counting, depth, min(self.nodes, 2 ** depth - 1),
-                         self.solver.value(), self.tolerance, self.over_columns)
-        best = good[0]
-        self.good = good                         # only now that no limit has ended the count
-        self.counting.clock = self.clock = Clock()      # what is asked later has no limit
-        self.update_incumbent(best, "one tree")
-
-    def solve(self, depth, nodes):
-        if depth == self.depth:
-            self.count(depth)
+    def run(self):
+        """Search and count; return the best of the trees, and the report."""
+        run, fit = self.search, self.search.fit
+        best = run.solved()
+        tree = run.rows.as_given(best)
+        if fit.ended == "optimal":
+            fit.ended = "heuristic"
+            with fit.stops():
+                counting = _Counting(run.solver, run.depth, run.nodes, clock=run.clock,
+                                     min_leaf=run.model.min_samples_leaf)
+                good = GoodTrees(counting, run, run.cost(best), self.tolerance)
+                tree, fit.ended = good[0], "optimal"
+                counting.clock, self.good = Clock(), good      # what is asked later has no limit
+                fit.counters["subproblems"] = len(counting.known)
+        return tree, fit.report()
 
     def answer(self):
-        """Return the trees, over the given columns; None where a limit ended the count."""
-        if self.depth == 0:
-            self.count(0)
+        """Return the trees; None where a limit ended the count."""
         return self.good
+
+
+class GoodTreesMixin:
+    """Questions about all trees that are optimal, or nearly."""
+
+    def _counts(self, kind, what, tolerance, columns):
+        """Return the kind of a run that counts, its search, and the columns, which it keeps."""
+        search = MurTreeSearch(memory_limit=memory_limit_alone(self, what), merge_rows=False,
+                               merge_columns=False)
+        return partial(GoodTreesRun, kind, tolerance), search, columns.copy()
+
+    def optimal_trees(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *,
+                      limit: int = 1000) -> OptimalTrees:
+        """Count and list all trees of least objective: :meth:`good_trees` without a tolerance.
+
+        Two trees differ if they are written differently: another column, another order, another
+        class in a leaf where classes tie.  ``max_nodes`` keeps splits out that save nothing: give
+        the ``n_splits`` of a fit with ``MurTreeSearch(minimise_nodes=True)`` for the smallest trees
+        only.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Training rows.
+        y : array, shape (n_rows,)
+            As for ``fit``.
+        sample_weight : array, shape (n_rows,), optional
+            Non-negative weight of every row (default: one each).
+        limit : int, default=1000
+            Maximum number of trees that are listed; all are counted.
+
+        Returns
+        -------
+        OptimalTrees
+            ``(count, trees, errors, complete)``; with ``complete=False`` a limit ended the
+            search and there may be more.
+        """
+        if limit < 1:
+            raise ValueError(f"limit is {limit}; ask for at least one tree.")
+        good = self._good_trees(X, y, sample_weight, "optimal_trees", 0.0)
+        if good is None:
+            return OptimalTrees(1, [self.tree_], self.report_.objective, False)
+        return OptimalTrees(good.count, list(islice(good, min(int(limit), MOST))),
+                            self.report_.objective, True)
+
+    def good_trees(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *,
+                   tolerance: float) -> GoodTrees:
+        """Count all trees within a tolerance of the optimum, and give access to each of them.
+
+        The set is also called the Rashomon set (Xin et al., 2022).  It has the trees within the
+        limits whose objective, ``split_penalty`` for each feature node included, exceeds the least
+        by ``tolerance`` at most.  Where errors are minimised a leaf predicts a class with the
+        largest weight among its rows; where classes tie, each makes a tree.  By an additive
+        objective a leaf predicts what that says, and costs count as equal up to 1e-9 of those of
+        one leaf.  Two trees differ if they are written differently.  Splits that lead to two leaves
+        of one class, or whose leaves cost no less than one, and empty leaves, are not counted.  The
+        estimator is fitted too: ``tree_`` is the first of the trees.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n_rows, n_features)
+            Training rows.
+        y : array, shape (n_rows,)
+            As for ``fit``.
+        sample_weight : array, shape (n_rows,), optional
+            Non-negative weight of every row (default: one each).
+        tolerance : float
+            How much more than the optimum a tree may cost, in the unit of ``report_.objective``.
+            Time and memory grow with the subproblems that lie on good trees and their different
+            costs, not with the number of trees.
+
+        Returns
+        -------
+        GoodTrees
+            A sequence of trees in the order of their objective, with its ``count``.
+
+        Raises
+        ------
+        TimeoutError
+            If a limit of time or memory ended the count; ``tree_`` is then the best tree that was
+            found.
+        KeyboardInterrupt
+            If Ctrl-C did; as above.
+        """
+        if not (isinstance(tolerance, Real) and 0 <= tolerance < np.inf):
+            raise ValueError(f"tolerance is {tolerance!r}; give a number of at least 0, in the "
+                             "unit of report_.objective.")
+        good = self._good_trees(X, y, sample_weight, "good_trees", tolerance)
+        if good is None:
+            if self.report_.ended == "interrupted":
+                raise KeyboardInterrupt
+            raise TimeoutError("good_trees was ended before all trees were counted; give a smaller "
+                               "tolerance, a smaller max_depth, a larger split_penalty or more "
+                               "time.")
+        return good
+
+    def _good_trees(self, X, y, sample_weight, task, tolerance):
+        """Fit and count all trees within a tolerance; None where a limit ended the count."""
+        good = self._fit(X, y, sample_weight, task=task, tolerance=tolerance)
+        if good is None or not self._has_all_columns:
+            return None
+        fitted, as_given = copy(self), good._finished      # the trees stay those of this fit
+        good._finished = lambda tree: fitted._finished(as_given(tree))
+        return good
 
 
 def warm_up_good_trees():
     """Compile the kernel; return the seconds that it took."""
     def run():
+        leaves = Leaves(0, 0, 1.0, 0.0)
         pairs, single, total = all_pairs(np.zeros((1, 0)), np.ones((1, 2)), np.zeros(1, np.int64))
-        count_two(pairs, single, np.zeros(0, np.int64), total, 1, 1,
-                  1.0, 0.0, np.ones(4), 0.0, -1, 1, np.full(8, -1), np.zeros(8, np.int64))
+        judge_leaves(leaves, total[None], 1, *np.zeros((2, 1), np.int64))
+        alike(leaves, total, total, 0, 0, 0)
+        count_two(pairs, single, np.zeros(0, np.int64), total, leaves, 1, 1, 0.0, np.ones(4), -1, 1,
+                  np.full(8, -1), np.zeros(8, np.int64))
 
     return warm_up("all good trees", count_two, run)

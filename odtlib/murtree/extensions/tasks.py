@@ -9,12 +9,11 @@ from odtlib.trees import lower_hull
 
 from ..options import limits_splits
 from .fronts import FairRun, ParetoRun
-from .good_trees import GoodTreesRun
 
 RegularisedTree = namedtuple("RegularisedTree", "low high errors n_splits optimal tree")
 
 
-def extension_run(model, columns, y, sample_weight, clock, task, protected, costs, tolerance=None):
+def extension_run(model, columns, y, sample_weight, clock, task, protected, costs):
     """Return the run of the extension that a fit needs; None for the search of MurTree alone."""
     data = (model, columns, y, sample_weight, clock)
     per_level, search = "split_penalty per level", model.search
@@ -30,7 +29,7 @@ def extension_run(model, columns, y, sample_weight, clock, task, protected, cost
     allowed = [["path", published], ["path", per_level], ["path", limit], [limit, per_level],
                [limit, "costs"]]
     if model.objective != "f1":
-        allowed += [["path", objective], [limit, objective]]
+        allowed += [[other, objective] for other in ("path", "optimal_trees", "good_trees", limit)]
     for one, other in combinations(asked, 2):
         if [one, other] not in allowed and [other, one] not in allowed:
             raise ValueError(f"{one} cannot be combined with {other}; choose one of them.")
@@ -38,8 +37,6 @@ def extension_run(model, columns, y, sample_weight, clock, task, protected, cost
         return ParetoRun(*data, task)
     if protected is not None:
         return FairRun(*data, "max_disparity", protected)
-    if task in ("optimal_trees", "good_trees"):
-        return GoodTreesRun(*data, task, tolerance)
     if published in asked:
         return search.run_of(*data, published, path=task == "path")
     return None

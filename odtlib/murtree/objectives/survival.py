@@ -179,14 +179,18 @@ class SurvivalTree(MurTreeRegressor):
         ValueError
             If the data or a parameter cannot be used; the message says what to do instead.
         """
+        self._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X, y, sample_weight, **task):
         known = events_and_times(y)
         if not known[:, 0].any():
             raise ValueError("all samples are censored; a survival tree needs events.")
-        self._fit(X, known, sample_weight)
+        answer = super()._fit(X, known, sample_weight, **task)
         weight = np.ones(len(known)) if sample_weight is None else np.asarray(sample_weight, float)
         self.unique_times_, self.cumulated_hazard_ = cumulated_hazard(
             known[weight > 0], weight[weight > 0])
-        return self
+        return answer
 
     def _objective_terms(self):
         return {**super()._objective_terms(), "loss": self.loss}
