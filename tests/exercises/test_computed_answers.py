@@ -133,6 +133,14 @@ def _():
     return sum(left or right for left, right in product([1, 1, 0], [1, 0, 0, 0]))
 
 
+@answers("beyond-monotone")
+def _():
+    n, mean = np.array([10, 5, 5]), np.array([1, 4, 2])
+    grid = np.linspace(0, 5, 51)
+    return min(n @ (np.array(values) - mean) ** 2 for values in product(grid, repeat=3)
+               if values[0] <= values[1] <= values[2])
+
+
 @answers("data-order")
 def _():
     cells = list(product(range(1, 5), repeat=2))
