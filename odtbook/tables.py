@@ -294,6 +294,7 @@ def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
     pd, begun = needs("pandas", "tables", "A table of your own"), time.perf_counter()
     report = Report()
     if isinstance(path_or_frame, str | Path):
+        _refuse_address(path_or_frame)
         frame = _read_file(Path(path_or_frame), target, report, pd)
     else:
         frame = _as_frame(path_or_frame, report, pd)
@@ -414,8 +415,7 @@ def handed(table: Table, dataset: str, begun: float, **options: Any) -> Iterator
 @contextmanager
 def source_of(file: str) -> Iterator[Path]:
     """Give the path of a table, also of one that comes by the standard input (``-``)."""
-    if re.match(r"\w+:/", file):
-        raise ValueError(f"addresses are not read; save {file} as a file and give that.")
+    _refuse_address(file)
     if file != "-":
         yield Path(file)
         return
@@ -423,6 +423,11 @@ def source_of(file: str) -> Iterator[Path]:
         path = Path(folder) / "table.csv"
         path.write_bytes(sys.stdin.buffer.read())
         yield path
+
+
+def _refuse_address(file):
+    if re.match(r"\w{2,}:/", str(file)):         # one letter is a drive of Windows
+        raise ValueError(f"addresses are not read; save {file} as a file and give that.")
 
 
 def is_file(name: str | Path) -> bool:

@@ -198,6 +198,8 @@ def _digest(path, content):
 
 def _content(path):
     """Return what was written to a file; refuse a file that is damaged, or another's."""
+    if Path(path).is_fifo():                # to open it would wait for ever
+        raise ValueError(f"{Path(path).name} is a named pipe")
     content = Path(path).read_bytes()
     if _digest(path, content[:-32]) != content[-32:]:
         raise ValueError(f"{Path(path).name} is damaged")

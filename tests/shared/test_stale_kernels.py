@@ -220,6 +220,11 @@ def flip(file, place):
     file.write_bytes(content)
 
 
+def as_pipe(file):
+    file.unlink()
+    os.mkfifo(file)
+
+
 def as_folder(file):
     file.unlink()
     file.mkdir()
@@ -238,6 +243,7 @@ DAMAGE = {
         next(file.parent.glob(f"*other*{file.suffix}")).read_bytes()),
     "missing": lambda file: file.unlink(),
     "a folder": as_folder,
+    "a pipe": as_pipe,
 }
 
 

@@ -403,6 +403,10 @@ def test_an_address_is_no_file(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="addresses are not read; save https://a.org/t.csv"):
         with source_of("https://a.org/t.csv"):
             pass
+    with pytest.raises(ValueError, match="addresses are not read; save https://a.org/t.csv"):
+        read_table("https://a.org/t.csv")
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        read_table("C:/t.csv")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1,x\n2,y\n")))
     with source_of("-") as path:
         assert path.read_text() == "a,b\n1,x\n2,y\n"
