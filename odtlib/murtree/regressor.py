@@ -177,6 +177,8 @@ class MurTreeRegressor(CertifiedColumns, GoodTreesMixin, BudgetPathMixin, Binari
         search = DEFAULT if self.search is None else self.search
         check_search(search, "MurTreeRegressor")
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        if tolerance is not None:
+            y = y.copy()                # trees are built later, when the caller may have changed it
         fitted = AbsoluteError(y, weight) if self.loss == "absolute_error" else FittedObjective(
             LOSSES.get(self.loss, self.loss), X, y, weight,
             getattr(self, "feature_names_in_", None))

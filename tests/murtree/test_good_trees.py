@@ -1,5 +1,6 @@
 """All trees within a tolerance of the optimum, against a list of all trees."""
 
+import time
 from collections import Counter
 
 import numpy as np
@@ -9,9 +10,9 @@ from naive import priced_trees, written_trees
 from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch
 from odtlib.murtree.extensions import good_trees
 from odtlib.murtree.preparation import MANY_ROWS
-from odtlib.objectives import LinearLeaves
-from odtlib.report import TimeUp
-from tests.murtree.test_objectives import OBJECTIVES, columns, weights
+from odtlib.objectives import AdditiveObjective, LinearLeaves
+from odtlib.report import Clock, TimeUp
+from tests.murtree.test_objectives import OBJECTIVES, OWN, columns, weights
 from tests.murtree.test_questions import as_tuples, instance
 from tests.murtree.test_search import blobs
 from tests.scale import SCALE
@@ -172,6 +173,8 @@ def test_limits_labels_and_messages():
     assert [(2 * size.objective, *size[1:]) for size in halves.sizes()] == whole.sizes()
     with pytest.raises(ValueError, match="at least 0"):
         MurTreeClassifier(2).good_trees(X, y, tolerance=-1)
+    with pytest.raises(ValueError, match="at least 0"):
+        MurTreeClassifier(2).good_trees(X, y, tolerance=10 ** 400)
     with pytest.raises(ValueError, match="cannot be combined"):
         MurTreeClassifier(2, objective="f1").good_trees(X, y, tolerance=1)
     with pytest.raises(ValueError, match="optimal_trees cannot be combined with loss='absolute"):
@@ -204,9 +207,9 @@ def splits_of(tree):
 
 
 @pytest.mark.parametrize(("most", "limit", "ended"), [
-    (10, None, "memory_limit"), (2 ** 23, 0.3, "time_limit")])
+    (10, None, "memory_limit"), (100_000, None, "memory_limit"), (2 ** 24, 0.3, "time_limit")])
 def test_a_count_of_too_many_costs_ends_at_a_limit(monkeypatch, most, limit, ended):
-    monkeypatch.setattr(good_trees, "MOST_FOUND", most)
+    monkeypatch.setattr(good_trees, "MOST_ENTRIES", most)
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 2, (300, 20)), rng.normal(size=300)
     model = MurTreeRegressor(3, time_limit=limit)
@@ -214,6 +217,75 @@ def test_a_count_of_too_many_costs_ends_at_a_limit(monkeypatch, most, limit, end
         model.good_trees(X, y, tolerance=60.0)
     assert model.report_.ended == ended
     assert model.verify(X, y) == pytest.approx(model.report_.objective)
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_products_of_long_histograms_are_exact_and_end_at_a_limit(monkeypatch, few):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (20, 3)), rng.normal(size=20)
+    counting = MurTreeRegressor(3).good_trees(X, y, tolerance=0)._counting
+    monkeypatch.setattr(good_trees, "MOST_FOUND", 10_000)
+    monkeypatch.setattr(good_trees, "LONGEST", 1000)
+
+    def side(entries, span):
+        return {(int(m), int(e)): int(n) for m, e, n in zip(
+            rng.integers(0, 3, entries), rng.integers(0, span, entries),
+            rng.integers(1, 99, entries), strict=True)}
+
+    pairs = [(side(80, 100), side(80, 100)) for _ in range(3)]
+    expected = Counter()
+    for one, zero in pairs:
+        for (m_1, e_1), n_1 in one.items():
+            for (m_0, e_0), n_0 in zero.items():
+                expected[m_1 + m_0 + 1, e_1 + e_0] += n_1 * n_0
+    budget = np.full(6, np.inf)
+    assert counting.product(pairs, budget) == expected
+    assert counting.product_of_few(pairs, budget, object if few else np.int64) == expected
+    many = [(side(3000, 100_000), side(3000, 100_000)) for _ in range(2 if few else 20)]
+    if not few:          # so dense that numbers are multiplied
+        monkeypatch.setattr(good_trees, "PAIRS_AT_ONCE", 0)
+    counting.clock, begin = Clock(0.2), time.perf_counter()
+    with pytest.raises(TimeUp):
+        counting.product(many, budget)
+    assert time.perf_counter() - begin < 1.2
+
+
+@pytest.mark.parametrize("kind", ["number", "several", "own"])
+def test_trees_stay_when_the_targets_change(kind):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (20, 3)), rng.normal(size=20)
+    y = np.column_stack([y, -y ** 2]) if kind == "several" else y
+    good = MurTreeRegressor(2, loss=OWN["stock"][0] if kind == "own" else "squared_error"
+                            ).good_trees(X, y, tolerance=5.0)
+    before = [tree.value.copy() for tree in good]
+    y[:] = 7.0
+    assert good.count > 1
+    for tree, value in zip(good, before, strict=True):
+        assert np.array_equal(tree.value, value)
+
+
+@pytest.mark.parametrize("model", [MurTreeRegressor(None), MurTreeClassifier(50)])
+def test_roots_of_deep_trees_take_no_memory(model):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (60, 3)), rng.integers(0, 2, 60)
+    good = model.good_trees(X, y, tolerance=1)
+    shallow = model.set_params(max_depth=3).good_trees(X, y, tolerance=1)
+    assert good.roots() == shallow.roots() and good.count == shallow.count
+
+
+def test_the_size_of_an_objective_does_not_matter():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (40, 5)), rng.normal(size=40)
+
+    def count(unit, constant=0.0):
+        own = AdditiveObjective(
+            lambda X, y, weight: (unit * np.column_stack([y, np.abs(y)]), constant),
+            lambda sums: sums[1] - abs(sums[0]), lambda sums: 0.0)
+        return MurTreeRegressor(2, loss=own).good_trees(X, y, tolerance=9 * unit).count
+
+    assert count(1.0) > 5
+    for unit, constant in ((1e-306, 0.0), (1e300, 0.0), (1.0, 1e18), (1.0, -1e18)):
+        assert count(unit, constant) == count(1.0)
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)

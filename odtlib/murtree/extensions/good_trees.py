@@ -44,7 +44,10 @@ from ._good_kernels import Leaves, alike, all_pairs, count_two, judge_leaves
 EXACT = 2 ** 52             # floats up to this add up exactly
 ENTRIES = 2 ** 12           # of the table in which the kernel counts, at least
 CELLS = 200_000             # entries that are worked on between two looks at the clock
-MOST_FOUND = 2 ** 23        # pairs of entries of one histogram: with more it takes gigabytes
+MOST_FOUND = 2 ** 22        # pairs of entries of one histogram that wait to be added up
+MOST_ENTRIES = 2 ** 24      # of all histograms together: with more it takes gigabytes
+LONGEST = 2 ** 20           # bits of numbers that Python multiplies without a look at the clock
+PAIRS_AT_ONCE = 2 ** 11     # pairs of entries in the time of a product of numbers of 2 ** 16 bits
 FEW_PAIRS = 400_000         # of columns, over all rows: to count them takes less time than to bound
 
 OptimalTrees = namedtuple("OptimalTrees", "count trees errors complete")
@@ -55,7 +58,7 @@ _Split = namedtuple("_Split", "column one zero counts_1 counts_0 shared")
 
 def _power_of_two(number):
     """Return the least power of two that is no smaller than some numbers."""
-    return 2.0 ** np.ceil(np.log2(np.maximum(number, np.finfo(float).tiny)))
+    return 2.0 ** np.ceil(np.log2(np.maximum(number, np.finfo(float).smallest_subnormal)))
 
 
 def _leaves_and_amounts(problem, solver, nodes):
@@ -113,7 +116,7 @@ class _Counting:
                                 else self.bits[:, self.columns])
         entries = max(ENTRIES, 1 << (4 * len(columns) + 4).bit_length())
         self.table = np.full(entries, -1), np.zeros(entries, np.int64)
-        self.known, self.options, self.latest = {}, {}, (None, [])
+        self.known, self.options, self.latest, self.entries = {}, {}, (None, []), 0
 
     def over(self, columns):
         """Return the counting without the other columns."""
@@ -159,6 +162,14 @@ class _Counting:
             return len(set(self.labels(one)) & set(self.labels(zero)))
         sums = np.array([self.sums(rows) for rows in (one, zero, np.concatenate([one, zero]))])
         return int(alike(self.leaves, *sums[:2], *self.judge(sums)[0]))
+
+    def size(self, tree, given, columns):
+        """Return feature nodes and errors of a tree over given columns, of which it has some."""
+        rows = np.repeat(given[:1], len(self.bits), axis=0)      # the others are constant
+        rows[:, columns] = self.bits
+        leaf = tree.apply(rows)
+        return tree.n_splits, sum(self.leaf(np.flatnonzero(leaf == node))[0]
+                                  for node in np.unique(leaf))
 
     def cost(self, size):
         """Return the cost of a tree with ``size = (feature nodes, errors)``."""
@@ -259,9 +270,13 @@ class _Counting:
         low = min(map(sum, starts))
         span = max(sum(max(e for _, e in side) for side in pair) for pair in pairs) - low + 1
         trees = sum(sum(one.values()) * sum(zero.values()) for one, zero in pairs)
-        if sum(len(one) * len(zero) for one, zero in pairs) < span:
-            return self.product_of_few(pairs, budget, np.int64 if trees < 2 ** 62 else object)
         width = (trees.bit_length() + 7) // 8
+        few, largest = (sum(len(one) * len(zero) for one, zero in pairs),
+                        max(max(side)[0] + 1 for pair in pairs for side in pair))
+        # Products of numbers take their length to the power of 1.6.
+        long = len(pairs) * (8 * width * largest * span / 2 ** 16) ** 1.6
+        if few < span or few < PAIRS_AT_ONCE * long:
+            return self.product_of_few(pairs, budget, np.int64 if trees < 2 ** 62 else object)
 
         def number(side, start):
             digits = bytearray(width * ((max(side)[0] + 1) * span))
@@ -272,7 +287,7 @@ class _Counting:
 
         total = 0
         for pair, start in zip(pairs, starts, strict=True):
-            total += number(pair[0], start[0]) * number(pair[1], start[1]) \
+            total += self.times(number(pair[0], start[0]), number(pair[1], start[1])) \
                 << 8 * width * (sum(start) - low)
         digits = total.to_bytes(-(-total.bit_length() // (8 * width)) * width, "little")
         histogram = {}
@@ -282,12 +297,40 @@ class _Counting:
                 histogram[m + 1, low + e] = count
         return self.within(histogram, budget)
 
+    def times(self, one, other):
+        """Return the product of two numbers, with looks at the clock (Karatsuba)."""
+        half = max(one.bit_length(), other.bit_length()) // 2
+        if 2 * half <= LONGEST or one == 0 or other == 0:
+            self.clock.check()
+            return one * other
+        rest = (1 << half) - 1
+        low = self.times(one & rest, other & rest)
+        high = self.times(one >> half, other >> half)
+        middle = self.times((one & rest) + (one >> half), (other & rest) + (other >> half))
+        return low + (middle - low - high << half) + (high << 2 * half)
+
     def product_of_few(self, pairs, budget, exact):
         """Return the same where there are few entries for their range: all pairs of entries.
 
         ``exact`` is the type of the counts.
         """
-        found, n_found = [[] for _ in budget], 0         # by feature nodes: errors and counts
+        # By feature nodes: errors and counts, and how many of all are not added up yet.
+        found, n_found = [[] for _ in budget], 0
+
+        def add_up():
+            total = self.entries
+            for m, entries in enumerate(found):
+                if entries:
+                    self.clock.check()
+                    errors, numbers = map(np.concatenate, zip(*entries, strict=True))
+                    errors, place = np.unique(errors, return_inverse=True)
+                    counts = np.zeros(len(errors), exact)
+                    np.add.at(counts, place, numbers)
+                    found[m] = [(errors, counts)]
+                    total += len(errors)
+            if total > MOST_ENTRIES:
+                raise TooLarge("the counts need gigabytes; give a smaller tolerance.")
+
         for pair in pairs:
             (m_1, e_1, n_1), (m_0, e_0, n_0) = (
                 (*np.array(list(side), np.int64).T, np.array(list(side.values()), exact))
@@ -308,20 +351,17 @@ class _Counting:
                     found[size].append((e[kept], n_1[i[kept]] * n_0[j[kept]]))
                     n_found += np.count_nonzero(kept)
                 if n_found > MOST_FOUND:
-                    raise TooLarge
+                    add_up()
+                    n_found = 0
+        add_up()
         histogram = {}
         for m, entries in enumerate(found):
-            if not entries:
-                continue
-            errors, numbers = map(np.concatenate, zip(*entries, strict=True))
-            errors, place = np.unique(errors, return_inverse=True)
-            counts = np.zeros(len(errors), exact)
-            np.add.at(counts, place, numbers)
-            for first in range(0, len(errors), CELLS):
-                self.clock.check()
-                some = slice(first, first + CELLS)
-                histogram.update(zip(((m, e) for e in errors[some].tolist()),
-                                     counts[some].tolist(), strict=True))
+            for errors, counts in entries:
+                for first in range(0, len(errors), CELLS):
+                    self.clock.check()
+                    some = slice(first, first + CELLS)
+                    histogram.update(zip(((m, e) for e in errors[some].tolist()),
+                                         counts[some].tolist(), strict=True))
         return histogram
 
     def combined(self, splits, budget):
@@ -354,6 +394,9 @@ class _Counting:
             counts = {(0, errors): ways}
             self.latest = name, self.splits(rows, depth, budget)
             counts |= self.combined(self.latest[1], budget)
+        self.entries += len(counts) - (len(self.known[name][1]) if name in self.known else 0)
+        if self.entries > MOST_ENTRIES:
+            raise TooLarge("the counts need gigabytes; give a smaller tolerance.")
         self.known[name] = budget, counts
         return counts
 
@@ -455,12 +498,14 @@ class GoodTrees(Sequence):
     optimum: float
     tolerance: float
 
-    def __init__(self, counting: _Counting, run: Run, optimum: float, tolerance: float) -> None:
-        self.optimum, self.tolerance = run.shown(optimum), float(tolerance)
+    def __init__(self, counting: _Counting, run: Run, best: DecisionTree,
+                 tolerance: float) -> None:
+        self.optimum, self.tolerance = run.shown(run.cost(best)), float(tolerance)
         self._counting, self._run, self._finished = counting, run, run.rows.as_given
         self._depth, self._rows = counting.depth, np.arange(len(counting.bits))
-        most = optimum - run.problem.offset + tolerance / run.unit
-        self._budget = np.full(counting.nodes + 1, most)
+        # From what the run says an objective's constant may have taken all digits.
+        least = counting.cost(counting.size(best, run.columns, run.problem.columns))
+        self._budget = np.full(counting.nodes + 1, least + tolerance / run.unit)
         counts = counting.histogram(self._rows, self._depth, self._budget)
         counts = counting.within(counts, self._budget)
         self._resolution = PROOF * run.problem.scale
@@ -591,8 +636,8 @@ class GoodTrees(Sequence):
             sides = []
             for rows, other in ((split.zero, split.counts_1), (split.one, split.counts_0)):
                 least = min(map(counting.cost, other))
-                room = counting.left(self._budget, np.full(1 << self._depth, least),
-                                     (1 << self._depth - 1) - 1)
+                low = np.full(min(1 << self._depth, len(self._budget)), least)
+                room = counting.left(self._budget, low, (1 << self._depth - 1) - 1)
                 side = Counter()
                 for column, counts in counting.by_root(rows, self._depth - 1, room).items():
                     whole = counting.product([(counts, other)], self._budget)
@@ -622,7 +667,7 @@ class GoodTreesRun:
             with fit.stops():
                 counting = _Counting(run.solver, run.depth, run.nodes, clock=run.clock,
                                      min_leaf=run.model.min_samples_leaf)
-                good = GoodTrees(counting, run, run.cost(best), self.tolerance)
+                good = GoodTrees(counting, run, best, self.tolerance)
                 tree, fit.ended = good[0], "optimal"
                 counting.clock, self.good = Clock(), good      # what is asked later has no limit
                 fit.counters["subproblems"] = len(counting.known)
@@ -715,7 +760,7 @@ class GoodTreesMixin:
         KeyboardInterrupt
             If Ctrl-C did; as above.
         """
-        if not (isinstance(tolerance, Real) and 0 <= tolerance < np.inf):
+        if not (isinstance(tolerance, Real) and 0 <= tolerance <= sys.float_info.max):
             raise ValueError(f"tolerance is {tolerance!r}; give a number of at least 0, in the "
                              "unit of report_.objective.")
         good = self._good_trees(X, y, sample_weight, "good_trees", tolerance)

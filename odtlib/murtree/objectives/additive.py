@@ -259,7 +259,8 @@ class FittedObjective:
         one, other, both = map(self.costs, (first, second, whole))
         slack = PROOF * (self.scale + np.abs(both))
         costs = np.concatenate([one, other, both])
-        coarse = np.array_equal(costs, costs.astype(np.float32)) and np.any(costs % 1)
+        with np.errstate(over="ignore"):
+            coarse = np.array_equal(costs, costs.astype(np.float32)) and np.any(costs % 1)
         hint = " Its values are of float32, which rounds too much: compute in float64."
 
         def refuse(wrong, fault):
