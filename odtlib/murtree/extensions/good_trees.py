@@ -47,7 +47,9 @@ CELLS = 200_000             # entries that are worked on between two looks at th
 MOST_FOUND = 2 ** 22        # pairs of entries of one histogram that wait to be added up
 MOST_ENTRIES = 2 ** 24      # of all histograms together: with more it takes gigabytes
 LONGEST = 2 ** 20           # bits of numbers that Python multiplies without a look at the clock
-PAIRS_AT_ONCE = 2 ** 11     # pairs of entries in the time of a product of numbers of 2 ** 16 bits
+FEW = 2 ** 10               # pairs of entries that Python adds up as quickly as NumPy does
+LONG = 2 ** 17              # bits of numbers whose product takes as long as PAIRS_AT_ONCE pairs
+PAIRS_AT_ONCE = 2 ** 14     # of entries, at least
 FEW_PAIRS = 400_000         # of columns, over all rows: to count them takes less time than to bound
 
 OptimalTrees = namedtuple("OptimalTrees", "count trees errors complete")
@@ -159,7 +161,9 @@ class _Counting:
     def alike(self, one, zero):
         """Return of how many pairs of labels of two leaves with some rows one takes the place."""
         if self.leaves.address == 0:
-            return len(set(self.labels(one)) & set(self.labels(zero)))
+            first, second = (self.sums(rows)[:-1].tolist() for rows in (one, zero))
+            least = max(first) - self.leaves.tie, max(second) - self.leaves.tie
+            return sum(a >= least[0] and b >= least[1] for a, b in zip(first, second, strict=True))
         sums = np.array([self.sums(rows) for rows in (one, zero, np.concatenate([one, zero]))])
         return int(alike(self.leaves, *sums[:2], *self.judge(sums)[0]))
 
@@ -177,8 +181,9 @@ class _Counting:
 
     def within(self, counts, budget):
         """Return the part of a histogram that a budget leaves."""
-        return {size: count for size, count in counts.items() if count and size[0] < len(budget)
-                and self.cost(size) <= budget[size[0]] + self.slack}
+        unit, penalty, most = self.leaves.unit, self.penalty, (budget + self.slack).tolist()
+        return {size: count for size, count in counts.items() if count and size[0] < len(most)
+                and unit * size[1] + penalty * size[0] <= most[size[0]]}
 
     def left(self, budget, low, nodes):
         """Return the budget of a child of up to so many nodes; its sibling costs ``low`` at least.
@@ -273,9 +278,16 @@ class _Counting:
         width = (trees.bit_length() + 7) // 8
         few, largest = (sum(len(one) * len(zero) for one, zero in pairs),
                         max(max(side)[0] + 1 for pair in pairs for side in pair))
-        # Products of numbers take their length to the power of 1.6.
-        long = len(pairs) * (8 * width * largest * span / 2 ** 16) ** 1.6
-        if few < span or few < PAIRS_AT_ONCE * long:
+        long = 8 * width * largest * span / LONG      # a product takes this to the power of 1.6
+        if few < min(span, FEW):
+            histogram = {}
+            for one, zero in pairs:
+                for (m_1, e_1), count_1 in one.items():
+                    for (m_0, e_0), count_0 in zero.items():
+                        size = m_1 + m_0 + 1, e_1 + e_0
+                        histogram[size] = histogram.get(size, 0) + count_1 * count_0
+            return self.within(histogram, budget)
+        if few < span or (long > 1 and few < len(pairs) * PAIRS_AT_ONCE * long ** 1.6):
             return self.product_of_few(pairs, budget, np.int64 if trees < 2 ** 62 else object)
 
         def number(side, start):
