@@ -76,14 +76,15 @@ def _leaves_and_amounts(problem, solver, nodes):
             slack += len(weights) * unit
         of_class = np.zeros((len(weights), len(problem.class_sizes)))
         of_class[np.arange(len(weights)), solver.row_class] = np.rint(weights[:, 0] / unit)
-        leaves = Leaves(0, 0, unit, 0.0 if unit == 1 else slack / unit)
+        leaves = Leaves(0, 0, float(unit), 0.0 if unit == 1 else float(slack / unit))
         return leaves, np.column_stack([of_class, weights[:, 1]]), slack
     amounts = np.column_stack([weights[:, sums.line_of], weights[:, -2]])
     if not sums.uneven:
         step = _power_of_two(np.abs(amounts).sum(axis=0) / EXACT)
         amounts = step * np.rint(amounts / step)
     slack = PROOF * scale
-    leaves = Leaves(sums.kernels[3], sums.n_sums, _power_of_two(slack / (8 * (nodes + 1))), 0.0)
+    unit = float(_power_of_two(slack / (8 * (nodes + 1))))
+    leaves = Leaves(sums.kernels[3], sums.n_sums, unit, 0.0)
     return leaves, np.column_stack([amounts, weights[:, -1]]), slack
 
 
