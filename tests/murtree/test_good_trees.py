@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -262,6 +263,21 @@ def test_trees_stay_when_the_targets_change(kind):
     assert good.count > 1
     for tree, value in zip(good, before, strict=True):
         assert np.array_equal(tree.value, value)
+
+
+@pytest.mark.parametrize("model", [MurTreeRegressor(3), MurTreeClassifier(3)])
+def test_threads_may_ask_for_trees_together(model):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (500, 12))
+    y = X[:, 0] + rng.integers(0, 2, 500)
+    alone, shared = (model.good_trees(X, y, tolerance=2.0) for _ in range(2))
+    expected = [str(tree.to_nested()) for tree in alone[:100]], alone.roots()
+
+    def ask(_):
+        return [str(tree.to_nested()) for tree in shared[:100]], shared.roots()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(answer == expected for answer in pool.map(ask, range(4)))
 
 
 @pytest.mark.parametrize("model", [MurTreeRegressor(None), MurTreeClassifier(50)])

@@ -24,6 +24,7 @@ from functools import partial
 from itertools import accumulate, islice
 from math import fsum
 from numbers import Real
+from threading import RLock
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -515,6 +516,7 @@ class GoodTrees(Sequence):
                  tolerance: float) -> None:
         self.optimum, self.tolerance = run.shown(run.cost(best)), float(tolerance)
         self._counting, self._run, self._finished = counting, run, run.rows.as_given
+        self._alone = RLock()           # threads would share one search
         self._depth, self._rows = counting.depth, np.arange(len(counting.bits))
         # From what the run says an objective's constant may have taken all digits.
         least = counting.cost(counting.size(best, run.columns, run.problem.columns))
@@ -554,7 +556,9 @@ class GoodTrees(Sequence):
         position = bisect_right(self._ends, rank)
         rank -= self._ends[position - 1] if position else 0
         size = self._sizes[position]
-        return self._built(self._counting.tree(self._rows, self._depth, size, rank))
+        with self._alone:
+            nested = self._counting.tree(self._rows, self._depth, size, rank)
+        return self._built(nested)
 
     def __iter__(self) -> Iterator[DecisionTree]:
         """Yield the trees in order."""
@@ -624,8 +628,9 @@ class GoodTrees(Sequence):
         shares = np.zeros(self.n_features)
         for feature in sorted(set(features.values())):
             rest = self._counting.over([column for column, of in features.items() if of != feature])
-            counts = rest.within(rest.histogram(self._rows, self._depth, self._budget),
-                                 self._budget)
+            with self._alone:
+                counts = rest.within(rest.histogram(self._rows, self._depth, self._budget),
+                                     self._budget)
             shares[feature] = (self.count - sum(counts.values())) / self.count
         return shares
 
@@ -639,7 +644,10 @@ class GoodTrees(Sequence):
             how many of these trees have which feature in the left and right child of the root.
             The feature of a leaf is None.
         """
-        counting, features = self._counting, {None: None, **self._features()}
+        with self._alone:
+            return self._roots(self._counting, {None: None, **self._features()})
+
+    def _roots(self, counting, features):
         errors, ways = counting.leaf(self._rows)
         entries = {}
         if alone := counting.within({(0, errors): ways}, self._budget):
