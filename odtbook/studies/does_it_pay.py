@@ -1,4 +1,7 @@
-"""Test rows of all methods on all shipped data sets: the records ``does_it_pay`` and ``leaves``."""
+"""Test rows of all methods on all shipped data sets: the records ``does_it_pay`` and ``leaves``.
+
+``leaves_rare`` has the sets of ``leaves`` with a rare class once more, all classes weighing alike.
+"""
 
 from __future__ import annotations
 
@@ -51,9 +54,9 @@ def leaf_table(records=None):
     """Return one row per data set, method, allowed number of leaves and fold of ``leaves``.
 
     Columns ``dataset``, ``rows`` (used of it), ``classes``, ``method`` (a name of
-    :data:`BY_LEAVES`), ``size``, ``fold``, ``test_accuracy``, ``train_accuracy``, ``leaves`` and
-    ``proved``, whether the tree is proved optimal on its training rows.  Only data sets with all
-    methods count.
+    :data:`BY_LEAVES`), ``size``, ``fold``, ``test_accuracy``, ``train_accuracy``, ``leaves``,
+    ``proved``, whether the tree is proved optimal on its training rows, and what else was measured.
+    Only data sets with all methods count.
     """
     records = load_records("leaves") if records is None else records
     records = records[records["status"] != "failed"]
@@ -123,6 +126,18 @@ def over_sets(values, level=0.95):
     from scipy.stats import t
     width = t.ppf(0.5 + level / 2, len(values) - 1) * values.sem()
     return float(values.mean()), float(values.mean() - width), float(values.mean() + width)
+
+
+def exact_minus(trees, reference, column="test_accuracy"):
+    """Return what the exact tree gains over a method at each number of leaves, in points.
+
+    By size of a table of :func:`leaf_table`: ``mean``, ``low`` and ``high`` of :func:`over_sets` on
+    a ``column`` of it.
+    """
+    means = 100 * trees.groupby(["method", "size", "dataset"])[column].mean()
+    gap = (means["exact"] - means[reference]).groupby("size")
+    return pd.DataFrame({size: over_sets(values) for size, values in gap},
+                        index=["mean", "low", "high"]).T
 
 
 def chooses(name):

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import ttest_1samp
 
 from odtbook import experiments
-from odtbook.datasets import available
+from odtbook.datasets import available, load
 from odtbook.experiments.grid import Experiment
 from odtbook.statistics import corrected_interval
 from odtbook.studies import does_it_pay
@@ -123,10 +123,21 @@ def test_the_interval_over_data_sets_is_that_of_student():
     assert (mean, low, high) == pytest.approx((values.mean(), expected.low, expected.high))
 
 
+def has_a_rare_class(name):
+    y = np.asarray(load(name).y)
+    if len(y) > 1000:
+        y = y[np.sort(np.random.default_rng(0).permutation(len(y))[:1000])]
+    sizes = np.unique(y, return_counts=True)[1]
+    return len(sizes) == 2 and sizes.min() < 0.2 * len(y)
+
+
 def test_trees_of_one_size_are_grown_on_the_same_sets_and_the_proved_ones_fit_best():
     pay, leaves = (Experiment(name).points() for name in ("does_it_pay", "leaves"))
     assert {point["dataset"] for point in pay} == {point["dataset"] for point in leaves}
     assert {point["method"] for point in leaves} == set(does_it_pay.BY_LEAVES)
+    rare = Experiment("leaves_rare").points()
+    assert {point["dataset"] for point in rare} == {
+        name for name in {point["dataset"] for point in leaves} if has_a_rare_class(name)}
     runs = experiments.execute("leaves", dataset="monk1_full", sizes=[[2, 5]], max_rows=150,
                                method=list(does_it_pay.BY_LEAVES), time_limit=60.0)
     table = does_it_pay.leaf_table(pd.DataFrame([{**run["parameters"], **run} for run in runs]))
@@ -167,5 +178,8 @@ def test_gains_are_differences_of_means_at_one_number_of_leaves():
     assert found.loc["wine", ["training", "test", "pruned"]].tolist() == pytest.approx([0, 0, 0])
     assert found["rule"].tolist() == [True, False] and found["classes"].tolist() == [6, 6]
     assert does_it_pay.kinds(found)["five classes or more"].tolist() == [False, True]
+    gap = does_it_pay.exact_minus(does_it_pay.leaf_table(pd.DataFrame(runs)), "CART")
+    assert gap.loc[8].tolist() == pytest.approx(does_it_pay.over_sets(pd.Series([30.0, 0.0])))
+    assert gap.loc[16].tolist() == [0, 0, 0]
     both = does_it_pay.gains(does_it_pay.leaf_table(pd.DataFrame(runs)), 16)
     assert both["test"].tolist() == [0, 0]

@@ -45,7 +45,7 @@ from ._good_kernels import Leaves, alike, all_pairs, count_two, judge_leaves
 EXACT = 2 ** 52             # floats up to this add up exactly
 ENTRIES = 2 ** 12           # of the table in which the kernel counts, at least
 CELLS = 200_000             # entries that are worked on between two looks at the clock
-MOST_FOUND = 2 ** 22        # pairs of entries of one histogram that wait to be added up
+MOST_FOUND = 2 ** 20        # pairs of entries of one histogram that wait to be added up
 MOST_ENTRIES = 2 ** 24      # of all histograms together: with more it takes gigabytes
 LONGEST = 2 ** 20           # bits of numbers that Python multiplies without a look at the clock
 FEW = 2 ** 10               # pairs of entries that Python adds up as quickly as NumPy does
@@ -150,15 +150,22 @@ class _Counting:
 
     def leaf(self, rows):
         """Return what a leaf costs, and in how many ways it may be labelled."""
-        errors, ways = self.judge(self.sums(rows)[None])
+        sums = self.sums(rows)
+        if self.leaves.address == 0:            # quicker than the kernel for one leaf
+            weights = sums[:-1].tolist()
+            largest = max(weights)
+            return int(sum(weights) - largest), sum(
+                weight >= largest - self.leaves.tie for weight in weights)
+        errors, ways = self.judge(sums[None])
         return int(errors[0]), int(ways[0])
 
     def labels(self, rows):
         """Return the classes that a leaf may predict; [0] where an objective says what it does."""
         if self.leaves.address != 0:
             return [0]
-        weights = self.sums(rows)[:-1]
-        return np.flatnonzero(weights >= weights.max() - self.leaves.tie).tolist()
+        weights = self.sums(rows)[:-1].tolist()
+        least = max(weights) - self.leaves.tie
+        return [label for label, weight in enumerate(weights) if weight >= least]
 
     def alike(self, one, zero):
         """Return of how many pairs of labels of two leaves with some rows one takes the place."""
@@ -788,9 +795,10 @@ class GoodTreesMixin:
         if good is None:
             if self.report_.ended == "interrupted":
                 raise KeyboardInterrupt
-            raise TimeoutError("good_trees was ended before all trees were counted; give a smaller "
-                               "tolerance, a smaller max_depth, a larger split_penalty or more "
-                               "time.")
+            ended = self.report_.ended.replace("_", " ")
+            raise TimeoutError(f"good_trees was ended ({ended}) before all trees were counted; "
+                               "give a smaller tolerance, a smaller max_depth, a larger "
+                               "split_penalty or more time.")
         return good
 
     def _good_trees(self, X, y, sample_weight, task, tolerance):
