@@ -116,8 +116,9 @@ class AdditiveRun(Run):
 
     def valued(self, tree):
         """Give every node the value of its rows; drop splits that none or too little comes from."""
-        tree, self.costs[tree] = self.with_values(tree)
-        return tree
+        valued, cost = self.with_values(tree)
+        self.costs[valued] = cost
+        return valued
 
     def with_values(self, tree, *, drops=True):
         """Return the same and what it costs; with ``drops=False`` only empty splits are dropped."""
