@@ -187,9 +187,9 @@ class MurTreeRegressor(CertifiedColumns, GoodTreesMixin, BudgetPathMixin, Binari
             raise ValueError("LinearLeaves needs features that are numbers, as trees over other "
                              "columns do not see them; encode categories first.")
         kind = partial(AdditiveRun, fitted)
-        if tolerance is not None and self.loss == "absolute_error":
-            raise ValueError(f"{task} cannot be combined with loss='absolute_error', whose leaves "
-                             "cost no function of sums; choose another loss.")
         if tolerance is not None:
+            if self.loss == "absolute_error":
+                raise ValueError(f"{task} cannot be combined with loss='absolute_error', whose "
+                                 "leaves cost no function of sums; choose another loss.")
             kind, search, columns = self._counts(kind, task, tolerance, columns)
         return outcome_of(kind, self, Rows(columns, y, weight), clock, search, task)

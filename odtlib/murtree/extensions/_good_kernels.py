@@ -67,14 +67,14 @@ def judge_leaves(leaves, sums, n, errors, ways):
     ``errors`` and ``ways``, (n_leaves,) int64, are written.
     """
     if leaves.address != 0:
-        n_free, n_sums, own = sums.shape[1] - 2, leaves.n_sums, sums.shape[1] - 2
+        n_free, n_sums = sums.shape[1] - 2, leaves.n_sums
         given, costs = np.zeros(n * n_sums), np.empty(n)
         for leaf in range(n):
             for k in range(n_free):
                 given[leaf * n_sums + k] = sums[leaf, k]
         cost_rows(leaves.address, given, n_sums, np.empty(LEAVES * (n_sums + 1)), costs)
         for leaf in range(n):
-            errors[leaf] = max(0, np.rint((costs[leaf] + sums[leaf, own]) / leaves.unit))
+            errors[leaf] = max(0, np.rint((costs[leaf] + sums[leaf, n_free]) / leaves.unit))
             ways[leaf] = 1
         return
     for leaf in range(n):

@@ -40,7 +40,7 @@ from odtlib.tree import DecisionTree
 from ..options import MurTreeSearch, memory_limit_alone
 from ..preparation import grouped_rows, pair_sums, set_name
 from ..run import Run
-from ._good_kernels import Leaves, alike, all_pairs, count_two, judge_leaves
+from ._good_kernels import ROUNDED, Leaves, all_pairs, count_two, judge_leaves
 
 EXACT = 2 ** 52             # floats up to this add up exactly
 ENTRIES = 2 ** 12           # of the table in which the kernel counts, at least
@@ -133,14 +133,11 @@ class _Counting:
         return set_name(rows, len(self.bits)), depth
 
     def judge(self, sums):
-        """Return what leaves cost, in whole units, and in how many ways they may be labelled.
-
-        ``sums`` are (..., width).
-        """
+        """Return what leaves cost, in whole units, given their sums, (..., width)."""
         flat = np.ascontiguousarray(sums.reshape(-1, sums.shape[-1]))
         errors, ways = np.empty((2, len(flat)), np.int64)
         judge_leaves(self.leaves, flat, len(flat), errors, ways)
-        return errors.reshape(sums.shape[:-1]), ways.reshape(sums.shape[:-1])
+        return errors.reshape(sums.shape[:-1])
 
     def sums(self, rows):
         """Return the sums over some rows, the same in every order of these."""
@@ -149,32 +146,26 @@ class _Counting:
         return self.amounts[rows].sum(axis=0)
 
     def leaf(self, rows):
-        """Return what a leaf costs, and in how many ways it may be labelled."""
-        sums = self.sums(rows)
-        if self.leaves.address == 0:            # quicker than the kernel for one leaf
-            weights = sums[:-1].tolist()
-            largest = max(weights)
-            return int(sum(weights) - largest), sum(
-                weight >= largest - self.leaves.tie for weight in weights)
-        errors, ways = self.judge(sums[None])
-        return int(errors[0]), int(ways[0])
+        """Return what a leaf costs, and the classes that it may predict.
 
-    def labels(self, rows):
-        """Return the classes that a leaf may predict; [0] where an objective says what it does."""
+        These are [0] where an objective says what a leaf predicts.
+        """
+        sums = self.sums(rows)
         if self.leaves.address != 0:
-            return [0]
-        weights = self.sums(rows)[:-1].tolist()
-        least = max(weights) - self.leaves.tie
-        return [label for label, weight in enumerate(weights) if weight >= least]
+            return int(self.judge(sums)), [0]
+        weights = sums[:-1].tolist()            # quicker than the kernel for one leaf
+        largest = max(weights)
+        least = largest - self.leaves.tie
+        return int(sum(weights) - largest), [
+            label for label, weight in enumerate(weights) if weight >= least]
 
     def alike(self, one, zero):
         """Return of how many pairs of labels of two leaves with some rows one takes the place."""
+        (errors_1, labels_1), (errors_0, labels_0) = self.leaf(one), self.leaf(zero)
         if self.leaves.address == 0:
-            first, second = (self.sums(rows)[:-1].tolist() for rows in (one, zero))
-            least = max(first) - self.leaves.tie, max(second) - self.leaves.tie
-            return sum(a >= least[0] and b >= least[1] for a, b in zip(first, second, strict=True))
-        sums = np.array([self.sums(rows) for rows in (one, zero, np.concatenate([one, zero]))])
-        return int(alike(self.leaves, *sums[:2], *self.judge(sums)[0]))
+            return len(set(labels_1) & set(labels_0))
+        errors, _ = self.leaf(np.concatenate([one, zero]))
+        return int(errors_1 + errors_0 >= errors - ROUNDED)
 
     def size(self, tree, given, columns):
         """Return feature nodes and errors of a tree over given columns, of which it has some."""
@@ -240,7 +231,7 @@ class _Counting:
         if len(budget) == 2 and self.uneven:
             low = np.zeros((*sides.shape[:2], 1))
         elif len(budget) == 2:                               # both children are leaves
-            low = self.leaves.unit * self.judge(sides)[0][:, :, None].astype(float)
+            low = self.leaves.unit * self.judge(sides)[:, :, None].astype(float)
         else:
             low = self.bounds(rows, depth, budget)[:, self.columns]
         large = sides[:, :, -1].min(axis=0) >= self.min_leaf
@@ -330,6 +321,12 @@ class _Counting:
         middle = self.times((one & rest) + (one >> half), (other & rest) + (other >> half))
         return low + (middle - low - high << half) + (high << 2 * half)
 
+    @staticmethod
+    def refuse_more_than_fit(entries):
+        """Raise TooLarge where so many entries of histograms take gigabytes."""
+        if entries > MOST_ENTRIES:
+            raise TooLarge("the counts need gigabytes; give a smaller tolerance.")
+
     def product_of_few(self, pairs, budget, exact):
         """Return the same where there are few entries for their range: all pairs of entries.
 
@@ -349,8 +346,7 @@ class _Counting:
                     np.add.at(counts, place, numbers)
                     found[m] = [(errors, counts)]
                     total += len(errors)
-            if total > MOST_ENTRIES:
-                raise TooLarge("the counts need gigabytes; give a smaller tolerance.")
+            self.refuse_more_than_fit(total)
 
         for pair in pairs:
             (m_1, e_1, n_1), (m_0, e_0, n_0) = (
@@ -411,13 +407,12 @@ class _Counting:
         if 0 < depth <= 2 and len(budget) > 1 and not self.uneven:
             counts = self.shallow(rows, depth, budget)
         else:
-            errors, ways = self.leaf(rows)
-            counts = {(0, errors): ways}
+            errors, labels = self.leaf(rows)
+            counts = {(0, errors): len(labels)}
             self.latest = name, self.splits(rows, depth, budget)
             counts |= self.combined(self.latest[1], budget)
         self.entries += len(counts) - (len(self.known[name][1]) if name in self.known else 0)
-        if self.entries > MOST_ENTRIES:
-            raise TooLarge("the counts need gigabytes; give a smaller tolerance.")
+        self.refuse_more_than_fit(self.entries)
         self.known[name] = budget, counts
         return counts
 
@@ -453,7 +448,7 @@ class _Counting:
     def tree(self, rows, depth, size, rank):
         """Return the tree of a rank among those of a subproblem with a size, as nested tuples."""
         if size[0] == 0:
-            return self.labels(rows)[rank]
+            return self.leaf(rows)[1][rank]
         name = (*self.name(rows, depth), size)
         if name not in self.options:
             self.options[name] = self.choices(rows, depth, size)
@@ -462,8 +457,8 @@ class _Counting:
         split, size_1, size_0 = choices[position]
         rank -= ends[position - 1] if position else 0
         if size[0] == 1:
-            pairs = [(0, 0)] if self.leaves.address != 0 else [
-                (a, b) for a in self.labels(split.zero) for b in self.labels(split.one) if a != b]
+            zeros, ones = self.leaf(split.zero)[1], self.leaf(split.one)[1]
+            pairs = [(a, b) for a in zeros for b in ones if a != b or self.leaves.address != 0]
             return (split.column, *pairs[rank])
         rank_1, rank_0 = divmod(rank, split.counts_0[size_0])
         return (split.column, self.tree(split.zero, depth - 1, size_0, rank_0),
@@ -490,8 +485,8 @@ class _Counting:
 
     def by_root(self, rows, depth, budget):
         """Return the histogram of each root: a column, or None for a leaf."""
-        errors, ways = self.leaf(rows)
-        counts = {None: self.within({(0, errors): ways}, budget)}
+        errors, labels = self.leaf(rows)
+        counts = {None: self.within({(0, errors): len(labels)}, budget)}
         if depth > 0:
             counts |= {split.column: self.combined([split], budget)
                        for split in self.splits(rows, depth, budget)}
@@ -655,9 +650,9 @@ class GoodTrees(Sequence):
             return self._roots(self._counting, {None: None, **self._features()})
 
     def _roots(self, counting, features):
-        errors, ways = counting.leaf(self._rows)
+        errors, labels = counting.leaf(self._rows)
         entries = {}
-        if alone := counting.within({(0, errors): ways}, self._budget):
+        if alone := counting.within({(0, errors): len(labels)}, self._budget):
             entries[None] = sum(alone.values()), Counter(), Counter()
         for split in counting.splits(self._rows, self._depth, self._budget) if self._depth else ():
             total = sum(counting.combined([split], self._budget).values())
@@ -817,7 +812,6 @@ def warm_up_good_trees():
         leaves = Leaves(0, 0, 1.0, 0.0)
         pairs, single, total = all_pairs(np.zeros((1, 0)), np.ones((1, 2)), np.zeros(1, np.int64))
         judge_leaves(leaves, total[None], 1, *np.zeros((2, 1), np.int64))
-        alike(leaves, total, total, 0, 0, 0)
         count_two(pairs, single, np.zeros(0, np.int64), total, leaves, 1, 1, 0.0, np.ones(4), -1, 1,
                   np.full(8, -1), np.zeros(8, np.int64))
 
