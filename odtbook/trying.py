@@ -46,8 +46,9 @@ from sklearn.utils.class_weight import compute_class_weight, compute_sample_weig
 from threadpoolctl import threadpool_limits
 
 from odtbook.statistics import corrected_interval
-from odtbook.tables import Lines, Table, _listed, printable
+from odtbook.tables import Lines, Table, printable
 from odtbook.tables import table_of as table_of
+from odtbook.tables.words import listed
 from odtbook.try_command import write_whole
 from odtlib import MurTreeClassifier, MurTreeRegressor, TunedCARTClassifier, __version__
 from odtlib.report import Clock
@@ -550,7 +551,7 @@ def sentences(found: Found) -> Lines:
     if found.question.classes:
         never = np.setdiff1d(y, tree.classes[tree.label[np.unique(found.leaf)]])
         if len(never):
-            said.append(f"No row gets the answer {_listed(list(map(str, never)))}, which "
+            said.append(f"No row gets the answer {listed(list(map(str, never)))}, which "
                         f"{100 * np.isin(y, never).mean():.2g} % of the rows have.")
     return said
 
@@ -799,7 +800,7 @@ def judge(question: Question) -> Judged:
     if question.classes and len(counted) < 2:
         metrics.remove("balanced accuracy")
         if question.metric == "balanced accuracy" and not why:
-            why = (f"not each of {FOLDS} folds has a row of {_listed(left_out)}, so their balanced "
+            why = (f"not each of {FOLDS} folds has a row of {listed(left_out)}, so their balanced "
                    "accuracy says nothing of it.")
     names = list(rounds[0][-1].answers if rounds else protocol(question, 1.0))
     found = {name: np.empty(n, table.y.dtype) for name in names}
@@ -832,10 +833,10 @@ def judge(question: Question) -> Judged:
     if late:
         lines.append(f"The time did not suffice for: {', '.join(late)} (--time).")
     if table.report.together:
-        lines.append(f"If {_listed(table.report.together)} says which rows belong together, all "
+        lines.append(f"If {listed(table.report.together)} says which rows belong together, all "
                      "this is too good: --groups keeps them together.")
     if left_out and "balanced accuracy" in metrics:
-        lines.append(f"Balanced accuracy leaves {_listed(left_out)} out, of which not every fold "
+        lines.append(f"Balanced accuracy leaves {listed(left_out)} out, of which not every fold "
                      "has a row.")
     if 0.8 * len(rows) > FOREST and "forest" in names:
         lines.append(f"Each tree of the forest learns from a draw of {FOREST:,} rows.")

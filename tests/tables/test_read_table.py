@@ -15,8 +15,7 @@ import pandas as pd
 import pytest
 from tables.ugly import arrow, plain, tables
 
-from odtbook import tables as tables_module
-from odtbook.tables import read_table, source_of
+from odtbook.tables import files, read_table, source_of
 
 UGLY = tables()
 
@@ -340,7 +339,7 @@ def test_a_cell_may_be_longer_than_the_reader_of_python_takes(tmp_path):
 
 
 def test_what_is_packed_is_unpacked_within_bounds(tmp_path, monkeypatch):
-    monkeypatch.setattr(tables_module, "MOST_BYTES", 1000)
+    monkeypatch.setattr(files, "MOST_BYTES", 1000)
     for ending, module in ((".gz", gzip), (".bz2", bz2), (".xz", lzma)):
         path = tmp_path / f"t.csv{ending}"
         path.write_bytes(module.compress(b"a,b\n" * 100_000))

@@ -1,0 +1,276 @@
+"""What the whole table is: labels, features, and what to know before a tree is learned."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+from pandas import isna
+
+from odtbook.tables.columns import FEW_ROWS, understand
+from odtbook.tables.words import count, listed
+
+OTHER = "(other)"
+IDENTIFIER = re.compile(
+    r"(^|[^a-z])(id|ids|uuid|guid|key|index|idx|number|num|nr|no|code|row|record)$|^id([^a-z]|$)|"
+    r"^unnamed", re.I)
+MANY_NUMBERS, FEW_NUMBERS, MANY_LEVELS = 20, 5, 30
+EVENT = re.compile(r"(^|[^a-z])(event|cens\w*|status|death|dead|died|arrest|failure)$", re.I)
+DURATION = re.compile(r"(^|[^a-z])(time|weeks?|days|duration|futime|survtime|lifetime)$", re.I)
+
+
+def labels_of(frame, target, task, report, commas):
+    """Return the frame without the target and the rows that lack it, the labels, and the task."""
+    if task not in (None, "classification", "regression"):
+        raise ValueError(f"task is {task!r}; use 'classification', 'regression' or None.")
+    read = understand(frame[target], commas)
+    numeric = read.kind in ("number", "date")
+    for sentence in read.says:
+        if " gap" not in sentence or "read as gaps" in sentence:
+            report.say(sentence, target)
+    values = read.values
+    known = ~isna(values)
+    if not known.all() and len(known):
+        report.say(f"{count(int((~known).sum()), 'row')} without a value of {target!r} "
+                   f"{'is' if (~known).sum() == 1 else 'are'} left out.")
+    frame, values = frame.drop(columns=target)[known], values[known]
+    if not numeric:
+        if task == "regression":
+            raise ValueError(f"{target!r} holds words, such as {values[0]!r}; regression needs "
+                             "numbers." if len(values) else f"{target!r} holds no numbers.")
+        return frame, np.array([str(value) for value in values], object).astype(str), \
+            "classification"
+    values = values.astype(np.float64)
+    distinct = len(np.unique(values))
+    if task is None:
+        quantity = distinct > (MANY_NUMBERS if read.whole else FEW_NUMBERS)
+        task = "regression" if quantity else "classification"
+        if quantity:
+            report.say(f"holds {distinct:,} different numbers and is read as a quantity "
+                       "(regression); with task=\"classification\" each number is a class.", target)
+        elif distinct > 2:
+            report.say(f"holds {distinct} different {'whole ' if read.whole else ''}numbers and "
+                       f"is read as {distinct} "
+                       "classes; with task=\"regression\" it is a quantity.", target)
+    if task == "regression":
+        return frame, values, task
+    return frame, values.astype(np.int64) if np.all(values == np.floor(values)) and len(values) \
+        else np.array([f"{value:g}" for value in values], str), task
+
+
+def features_of(frame, report, commas):
+    """Return the features that are kept; say why each of the others is not."""
+    n = len(frame)
+    columns, seen, origins = {}, {}, {}
+    for name in frame.columns:
+        read = understand(frame[name], commas)
+        reason = _why_dropped(name, read, n)
+        if reason is None and n:
+            key = (read.kind, (read.values if read.kind != "category" else
+                               pd.factorize(read.values, use_na_sentinel=False)[0]).tobytes())
+            twin = seen.setdefault(key, name)
+            if twin != name:
+                reason = f"says the same as {twin!r} in every row and is dropped."
+        if reason is not None:
+            for sentence in [*read.says * (read.kind == "category"), reason]:
+                report.say(sentence, name)
+            continue
+        for sentence in read.says:
+            report.say(sentence, name)
+        report.columns[name] = read.kind
+        values = read.values
+        if read.origin is not None:
+            origins[name] = read.origin
+            report.columns[name] = "date" if read.kind == "date" else "category"
+        if read.kind == "category":
+            values = _merged(name, values, report)
+        elif read.kind == "number" and read.whole and n >= FEW_ROWS and \
+                len(np.unique(values)) == n:
+            report.say("holds a different whole number in each row; it is read as a number; drop "
+                       "it if it is an identifier.", name)
+        columns[name] = pd.Series(values, dtype=object if read.kind == "category" else np.float64)
+    return pd.DataFrame(columns, index=range(n)), origins
+
+
+def _why_dropped(name, read, n):
+    """Return why a column is no feature, or None."""
+    if n == 0:
+        return None
+    if read.kind == "empty":
+        return "holds no value in any row and is dropped."
+    present = read.values[~isna(read.values)]
+    gaps, distinct = n - len(present), len(set(present.tolist()))
+    if distinct == 1 and not gaps:
+        return f"is {present[0]!r} in every row and is dropped." if read.kind == "category" else \
+            f"is {present[0]:g} in every row and is dropped."
+    if read.kind == "category":
+        if distinct > max(10, len(present) / 4) and (
+                words := np.mean([len(value.split()) for value in present])) >= 4:
+            return (f"holds sentences ({words:.0f} words on average, {distinct:,} different ones) "
+                    "and is dropped; turn it into numbers first, for example by "
+                    "sklearn.feature_extraction.text.TfidfVectorizer.")
+        if len(present) >= FEW_ROWS and distinct > 0.9 * len(present):
+            return (f"has a value of its own in nearly every row ({distinct:,} values in "
+                    f"{n:,} rows), so it identifies the row and is dropped.")
+    if read.kind == "number" and read.whole and n >= FEW_ROWS and distinct > 0.95 * n and not gaps:
+        span = present.max() - present.min() + 1
+        if IDENTIFIER.search(str(name)) or span == n == distinct:
+            return (f"numbers the rows ({distinct:,} values in {n:,} rows), so it identifies the "
+                    "row and is dropped.")
+    if read.kind == "number" and n >= FEW_ROWS and IDENTIFIER.search(str(name)) and \
+            np.mean(np.diff(read.values) == 1) > 0.9:
+        return "goes up by one from row to row, so it numbers the rows and is dropped."
+    return None
+
+
+def _merged(name, values, report):
+    """Return categories with the rare ones under one name, where there are at least two."""
+    counts = Counter(value for value in values if value is not None)
+    fewest = min(5, max(2, len(values) // 20))
+    rare = sorted(value for value, count in counts.items() if count < fewest)
+    if len(rare) > 1 and len(counts) > 2:
+        report.say(f"has {count(len(rare), 'value')} with fewer than {fewest} rows "
+                   f"({listed(rare)}), read together as {OTHER!r}.", name)
+        gone = set(rare)
+        values = np.array([OTHER if value in gone else value for value in values], object)
+        counts = Counter(value for value in values if value is not None)
+    elif rare:
+        report.say(f"has the value {rare[0]!r} in {count(counts[rare[0]], 'row')} only.", name)
+    if len(counts) > MANY_LEVELS:
+        report.say(f"is read as categories and has {len(counts)} of them, one 0/1 column each.",
+                   name)
+    return values
+
+
+def tells_rows_apart(X):
+    """Tell whether a number has so many values that equal rows are copies of one."""
+    return (X.select_dtypes("number").nunique() >= max(10, len(X) / 10)).any()
+
+
+def judge(X, y, task, target, report, again, copies):
+    """Say whether a tree can be learned, and what to know before one is.
+
+    ``again`` rows equal an earlier one, and ``copies`` says whether such rows are one group.
+    """
+    n, classes = len(y), Counter(y.tolist())
+    if n == 0:
+        report.unusable = "The table has no rows with a label."
+    elif X.shape[1] == 0:
+        report.unusable = f"There is no column to predict {target!r} from."
+    elif len(classes) == 1:
+        report.unusable = f"{target!r} is {next(iter(classes))!r} in every row: nothing to predict."
+    elif task == "classification" and len(classes) > n / 2:
+        report.unusable = (f"{target!r} has {len(classes):,} classes in {n:,} rows: too few rows "
+                           "of each to learn from.")
+    if report.unusable:
+        report.say(report.unusable)
+        return
+    if task == "classification":
+        rare = sorted((str(label) for label, count in classes.items() if count < 5))
+        if rare:
+            report.say(f"has fewer than five rows of {count(len(rare), 'class', 'classes')} "
+                       f"({listed(rare)}); little can be learned about "
+                       f"{'it' if len(rare) == 1 else 'them'}.", target)
+    if again:
+        report.say(f"{count(again, 'row')} of {n:,} {'is' if again == 1 else 'are'} the same as "
+                   "an earlier one in every column"
+                   + "; they count as copies, and are never both learned from and tested on"
+                   * copies + ".")
+    alike = X.duplicated(keep=False).to_numpy()
+    if task == "classification" and alike.any():
+        seen = X[alike].assign(**{"the target": y[alike]}).value_counts(dropna=False, sort=False)
+        most = seen.groupby(level=list(range(X.shape[1])), dropna=False, sort=False).max().sum()
+        right = np.ceil(1000 * (n - alike.sum() + most) / n) / 10
+        if right <= 99:
+            report.say("differs between rows that agree in every feature, so no model of these "
+                       f"features is right on more than {right:.1f} % of the rows.", target)
+    for name in X.columns:
+        found = _gives_away(X[name], y, task)
+        if found:
+            report.say(f"alone tells {target!r} {found}; if it is known only afterwards, leave it "
+                       "out (--drop).", name)
+        elif EVENT.search(target) and DURATION.search(name):
+            report.say(f"may be, by its name, the time until {target!r}; then it is known only "
+                       "afterwards, and should be left out (--drop).", name)
+        if X[name].dtype == object and (IDENTIFIER.search(name) or _fixes_another(X, name)):
+            report.say("may say which rows belong together; --groups keeps them together.", name)
+            report.together.append(name)
+    if task == "regression" and (parts := _sum_of(X, y)):
+        report.say(f"is a sum of {listed(parts, 5)}, each times a number, in every row; if they "
+                   "are known only afterwards, leave them out (--drop).", target)
+    if n < 50:
+        report.say(f"{n} rows are very few: any accuracy below is a rough guess.")
+    report.say(f"Read: {count(n, 'row')}, {count(X.shape[1], 'feature')}, target {target!r} "
+               + (f"with {len(classes)} classes." if task == "classification" else
+                  "as a quantity."))
+
+
+def _fixes_another(X, name):
+    """Tell whether a column of words, such as persons, has one number per value elsewhere."""
+    counts = X[name].value_counts()
+    if not 10 <= len(counts) <= len(X) / 2 or counts.min() < 2:
+        return False
+    numbers = X.select_dtypes("number")
+    parts = numbers.groupby(X[name])
+    same = ((parts.max() - parts.min()).max() == 0) & (numbers.nunique() > len(counts) / 2)
+    return bool(same.any())
+
+
+def _sum_of(X, y):
+    """Return the columns of numbers of which a quantity is a weighted sum, but for rounding."""
+    numbers = X.select_dtypes("number")
+    numbers = numbers.loc[:, numbers.notna().all() & (numbers.abs().max() < 1e100)]
+    if not 2 <= numbers.shape[1] <= len(y) / 10 or np.ptp(y) == 0:
+        return []
+    spread, y = numbers.std(ddof=0), y - y.mean()
+    scaled = ((numbers - numbers.mean()) / spread.where(spread > 0, 1)).to_numpy()
+    weights = np.linalg.lstsq(scaled, y, rcond=None)[0]
+    if np.var(y - scaled @ weights) > 1e-9 * np.var(y):
+        return []
+    return [name for name, weight in zip(numbers, weights) if abs(weight) > 1e-3 * np.std(y)]
+
+
+def _gives_away(column, y, task):
+    """Return in words how well one column alone tells the target, if it hardly errs; else "".
+
+    Words by what is most frequent beside each, numbers by one cut, a quantity by its order.
+    """
+    known = column.notna().to_numpy()
+    n, values, y = int(known.sum()), column[known], y[known]
+    if n < max(10, len(known) / 2):
+        return ""
+    if task == "regression":
+        if column.dtype == object:
+            y = values.__class__(y, values.index)
+            rest = np.var(y - y.groupby(values).transform("mean")) / np.var(y)
+            return f"nearly (it explains {100 * (1 - rest):.1f} % of the variance)" \
+                if rest <= 0.03 and values.nunique() <= n / 10 else ""
+        same = abs(values.corr(column.__class__(y, values.index), method="spearman"))
+        return f"nearly (rank correlation {same:.3f})" if same >= 0.97 else ""
+    codes = np.unique(y, return_inverse=True)[1]
+    order = np.argsort(values.to_numpy(), kind="stable") if column.dtype != object else None
+    if column.dtype == object or len(np.unique(values)) <= max(2, n / 10):
+        by = np.unique(values.astype(str) if column.dtype == object else values,
+                       return_inverse=True)[1]
+        if by.max() + 1 > max(2, n / 10):
+            return ""
+        seen = np.zeros((by.max() + 1, codes.max() + 1), int)
+        np.add.at(seen, (by, codes), 1)
+        if np.count_nonzero(seen) == len(seen):
+            return "in every row"
+        right, how = int(seen.max(axis=1).sum()), ""
+    if order is not None:
+        below = np.cumsum(np.eye(codes.max() + 1, dtype=np.int32)[codes[order]], axis=0)
+        ends = np.flatnonzero(np.diff(values.to_numpy()[order]))
+        if not len(ends):
+            return ""
+        hits = below[ends].max(axis=1) + (below[-1] - below[ends]).max(axis=1)
+        right = int(hits.max())
+        cut = values.to_numpy()[order][ends[hits.argmax()]]
+        how = f" (one cut, at {cut:g})"
+    wrong, base = n - right, n - int(np.bincount(codes).max())
+    if wrong > 0.1 * base or base < 10:
+        return ""
+    return f"in {right:,} of {n:,} rows{how}" if wrong else f"in every row{how}"
