@@ -224,13 +224,13 @@ def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
                    "feature.", groups)
     frame = frame.reset_index(drop=True)
     features, origins = whole.features_of(frame, report, commas)
-    every = features.assign(**{"the target": y})
-    again = int(every.duplicated().sum())
+    same = whole.alike(features)
+    twins = whole.alike(pd.DataFrame({"features": same, "label": y}))
+    again = len(y) - len(np.unique(twins))
     copies = bool(together is None and again and whole.tells_rows_apart(features))
     if copies:
-        together = every.groupby(list(every.columns), dropna=False, sort=False).ngroup().to_numpy(
-            str)
-    whole.judge(features, y, task, target, report, again, copies)
+        together = twins.astype(str)
+    whole.judge(features, y, task, target, report, same, again, copies)
     return Table(features, y, report, task, target, rows, together, origins,
                  time.perf_counter() - begun)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from pandas import isna
 
-from odtbook.tables.words import LONGEST, count, listed
+from odtbook.tables.words import LONGEST, be, count, listed
 
 #: Cells that stand for no value, beside the empty cell.
 GAPS = {"na", "n/a", "#n/a", "#na", "nan", "<na>", "null", "none", "nil", "?", "-", "--", ".", "–",
@@ -26,8 +26,8 @@ FRANCS = re.compile(r"(?<=\d)[.,][-–]+$")
 UNIT = re.compile(
     r"([A-Z]{3}\s|[€$£¥]\s?)?([-+]?[\d.,' ]*\d)(\s?[^\W\d_]{1,7}\d?|\s?°[CF]?|\s?[€$£¥%])?")
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I)
-GROUPED = {mark: re.compile(rf"[+-]?\d{{1,3}}({re.escape(mark)}\d{{3}})+")
-           for mark in (".", "'", " ")}
+THOUSANDS = {",": "commas", ".": "points", "'": "apostrophes", " ": "blanks"}
+GROUPED = {mark: re.compile(rf"[+-]?\d{{1,3}}({re.escape(mark)}\d{{3}})+") for mark in THOUSANDS}
 GROUPED[","] = re.compile(r"[+-]?\d{1,3}((,\d{3})+|(,\d{2})+,\d{3})")     # 1,234,567; 12,34,567
 MARKS = str.maketrans({**dict.fromkeys("\u00a0\u202f\u2009", " "), "\u2212": "-", "’": "'"})
 TIME = re.compile(r"(\d{1,3}):([0-5]\d)(:[0-5]\d(?:\.\d+)?)?(?:\s?([ap])\.?m\.?)?", re.I)
@@ -47,7 +47,8 @@ VERSION = re.compile(r"(^|[^a-z])(version|release|ver)([^a-z]|$)", re.I)
 COMMA_NUMBER = re.compile(r"[+-]?\d+(\.\d{3})*(,\d+)?")
 TRUTH = "holds true and false, read as 1 and 0."
 LEADING_ZERO = re.compile(r"0\d+")
-NOT_PLAIN = re.compile(r"^0\d|[_e]", re.I | re.M)      # in one of many lines
+NOT_PLAIN = re.compile(r"^0\d|_", re.M)      # in one of many lines
+POWERS = "powers of ten written by e"
 NESTED = (list, dict, set, tuple, np.ndarray)
 MOST_EXACT = 2.0**53        # beyond it float64 does not tell whole numbers apart
 
@@ -59,9 +60,6 @@ def short(text):
 
 def cells_of(column):
     """Return a column as objects, gaps as None; and the marks that were read as gaps."""
-    kind = column.dtype
-    if isinstance(kind, pd.CategoricalDtype):
-        column = column.astype(object)
     values = column.astype(object).to_numpy(dtype=object, na_value=None)
     marks = Counter()
     cells = np.empty(len(values), object)
@@ -87,11 +85,9 @@ def cells_of(column):
 
 def _number(column):
     """Return a column that pandas already holds as numbers, as float64; None for others."""
-    kind = column.dtype
-    if isinstance(kind, pd.CategoricalDtype) or not (
-            pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_bool_dtype(kind)):
-        return None
-    if pd.api.types.is_complex_dtype(kind):
+    is_a = pd.api.types
+    if isinstance(column.dtype, pd.CategoricalDtype) or is_a.is_complex_dtype(column) or not (
+            is_a.is_numeric_dtype(column) or is_a.is_bool_dtype(column)):
         return None
     return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
@@ -109,17 +105,22 @@ def has_decimal_commas(frame):
 
 
 def _plain_numbers(column):
-    """Return a column of plain numbers and empty cells as numbers, else None; quickly."""
+    """Return a column of plain numbers and empty cells as numbers, else None; quickly.
+
+    Beside it stands what is to be said of it.
+    """
     cells = column.to_numpy(dtype=object)
     all_numbers = np.full(len(cells), np.nan)
     try:
         known = (cells != "").astype(bool)
-        if NOT_PLAIN.search("\n".join(cells[known])):
-            return None
+        text = "\n".join(cells[known])
+        if NOT_PLAIN.search(text):
+            return None, []
         numbers = all_numbers[known] = np.fromiter(map(float, cells[known]), np.float64)
     except (TypeError, ValueError):
-        return None
-    return all_numbers if len(numbers) and np.isfinite(numbers).all() else None
+        return None, []
+    says = [f"is read as numbers with {POWERS}."] if "e" in text.lower() else []
+    return (all_numbers, says) if len(numbers) and np.isfinite(numbers).all() else (None, [])
 
 
 def _parsed(texts, commas_everywhere):
@@ -128,10 +129,9 @@ def _parsed(texts, commas_everywhere):
     ``commas_everywhere`` says that another column has decimal commas without doubt.
     """
     bare, units = _without_signs([short(text).translate(MARKS) for text in texts])
-    guess = False
+    guess, how = False, {}       # in the order in which they are found, each once
     both = [text for text in bare if "," in text and "." in text]
     commas = [text for text in bare if "," in text]
-    how = []
     if both:
         ends = Counter("," if text.rfind(",") > text.rfind(".") else "." for text in both)
         decimal = ends.most_common(1)[0][0]
@@ -148,24 +148,22 @@ def _parsed(texts, commas_everywhere):
         decimal = "."
     group = "." if decimal == "," else ","
     if decimal == "," and commas:
-        how.append("decimal commas")
+        how["decimal commas"] = True
     numbers = np.full(len(bare), np.nan)
     for i, text in enumerate(bare):
         whole, mark, rest = text.partition(decimal)
         for sign in (group, "'", " "):
             if sign in whole and GROUPED[sign].fullmatch(whole):
                 whole = whole.replace(sign, "")
-                word = {" ": "blanks", "'": "apostrophes", ",": "commas", ".": "points"}[sign]
-                if f"{word} between thousands" not in how:
-                    how.append(f"{word} between thousands")
+                how[f"{THOUSANDS[sign]} between thousands"] = True
         text = whole + ("." + rest if mark else "")
         if PLAIN.fullmatch(text) and np.isfinite(value := float(text)):
             numbers[i] = value
-            if decimal == "," and "." in text and not mark and "decimal points" not in how:
-                how.append("decimal points")
+            if decimal == "," and "." in text and not mark:
+                how["decimal points"] = True
     if any("e" in text.lower() for text, number in zip(bare, numbers) if number == number):
-        how.append("powers of ten written by e")
-    how += units
+        how[POWERS] = True
+    how = [*how, *units]
     if guess and how:
         how[-1] += " (a guess: decimal commas are as possible)"
     return numbers, how
@@ -232,13 +230,11 @@ def _dates(texts):
     return found, " and ".join(orders) or "with months by name"
 
 
-def _gaps_line(values, marks):
-    gaps = np.count_nonzero(isna(values))
-    if not gaps:
-        return ""
-    known = [mark for mark in marks if mark]
+def _gaps(values, marks=()):
+    """Return a sentence on the gaps of a column, or none."""
+    gaps, known = np.count_nonzero(isna(values)), [mark for mark in marks if mark]
     how = f", some written {listed(known)}" if known else ""
-    return f"{count(gaps, 'gap')} in {count(len(values), 'row')}{how}"
+    return [f"has {count(gaps, 'gap')} in {count(len(values), 'row')}{how}."] if gaps else []
 
 
 @dataclass
@@ -258,25 +254,21 @@ def understand(column, commas=False):
             len(column.cat.categories) > 2:
         said = ", ".join(f"{k}: {name}" for k, name in enumerate(column.cat.categories))
         read = _as_number(column.cat.codes.where(column.notna(), np.nan), [
-            f"has categories in an order and is read as their numbers ({said})."], Counter())
+            f"has categories in an order and is read as their numbers ({said})."])
         read.origin = [str(name) for name in column.cat.categories]
         return read
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return _as_date(column, "")
     numbers = _number(column)
+    says = [TRUTH] * pd.api.types.is_bool_dtype(column.dtype)
+    if numbers is None and not commas and not VERSION.search(str(column.name)):
+        numbers, says = _plain_numbers(column)
     if numbers is not None and _are_compact_dates(numbers):
         return _compact_dates(numbers)
     if numbers is not None and not _too_large(numbers, column.to_numpy()):
-        infinite = int(np.isinf(numbers).sum())
-        numbers = np.where(np.isinf(numbers), np.nan, numbers)
-        return _as_number(numbers, [TRUTH] if pd.api.types.is_bool_dtype(column.dtype) else [],
-                          Counter({"infinity": infinite} if infinite else {}))
-    if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        return _as_date(column, "")
-    plain = None if commas or VERSION.search(str(column.name)) else _plain_numbers(column)
-    if plain is not None:
-        if _are_compact_dates(plain):
-            return _compact_dates(plain)
-        if not _too_large(plain, column.to_numpy()):
-            return _as_number(plain, [], Counter())
+        infinite = np.isinf(numbers)
+        return _as_number(np.where(infinite, np.nan, numbers), says,
+                          ["infinity"] * bool(infinite.any()))
     cells, marks = cells_of(column)
     present = np.array([cell is not None for cell in cells], bool)
     if not present.any():
@@ -299,13 +291,11 @@ def understand(column, commas=False):
     if kinds == {bool}:
         return _as_number(spread(held), [TRUTH], marks)
     texts, spellings = _one_spelling([str(value) for value in held])
-    different = list(dict.fromkeys(texts))
-    place = {text: k for k, text in enumerate(different)}
-    each = np.array([place[text] for text in texts])
+    each, different = pd.factorize(np.array(texts, object))
     numbers, how = _parsed(different, commas)
     is_number = ~np.isnan(numbers)[each]
     share = np.mean(is_number)
-    wrong = sorted(np.array(different, object)[np.isnan(numbers)])
+    wrong = sorted(different[np.isnan(numbers)])
     reason = _no_quantity(column.name, different, texts, numbers, spellings)
     if reason is None and (share > 0.9 or share > 0.5 and len(wrong) <= 3 and
                            len(different) > 10 + len(wrong)):
@@ -324,7 +314,7 @@ def understand(column, commas=False):
     found = _dates(different) if reason is None else None
     if found is not None:
         parsed = found[0].iloc[each]
-        wrong = sorted(np.array(different, object)[found[0].isna()])
+        wrong = sorted(different[found[0].isna()])
         missed = int(parsed.isna().sum())
         if missed < len(texts) * (0.2 if len(wrong) <= 3 else 0.05):
             dates = pd.Series(pd.NaT, index=range(len(cells)), dtype="datetime64[us, UTC]")
@@ -338,8 +328,7 @@ def understand(column, commas=False):
     if spellings:
         says.append(f"has values that differ by capital letters alone ({listed(spellings)}), "
                     "read as one each, as it is written most often.")
-    gaps = _gaps_line(words, marks)
-    return _Read("category", words, [*says, f"has {gaps}."] if gaps else says)
+    return _Read("category", words, says + _gaps(words, marks))
 
 
 def _why_words(column, texts, different, is_number, reason):
@@ -396,9 +385,9 @@ def _compact_dates(numbers):
     dates = pd.to_datetime(pd.Series([None if value != value else f"{value:.0f}"
                                       for value in numbers], dtype=object),
                            format="%Y%m%d", errors="coerce")
-    says = [f"holds {count(bad, 'cell')} that {'is' if bad == 1 else 'are'} no day of the "
-            "calendar, read as gaps."] if (bad := int(
-                (dates.isna() & ~np.isnan(numbers)).sum())) else []
+    bad = int((dates.isna() & ~np.isnan(numbers)).sum())
+    says = [f"holds {count(bad, 'cell')} that {be(bad)} no day of the calendar, read as "
+            "gaps."] * bool(bad)
     return _as_date(dates, " written as one number (year, month, day)", says)
 
 
@@ -440,13 +429,12 @@ def _one_spelling(texts):
     return [best.get(text.casefold(), text) for text in texts], others
 
 
-def _as_number(numbers, says, marks):
+def _as_number(numbers, says, marks=()):
     numbers = np.asarray(numbers, np.float64)
     present = numbers[~np.isnan(numbers)]
     if not len(present):
         return _Read("empty", numbers, says)
-    gaps = _gaps_line(numbers, marks)
-    says = [*says, f"has {gaps}."] if gaps else says
+    says = says + _gaps(numbers, marks)
     for value in SENTINELS:
         rest = present[present != value]
         times = len(present) - len(rest)
@@ -472,5 +460,4 @@ def _as_date(dates, words, says=()):
     if open_ended:
         says.append(f"holds the year 9999 in {count(open_ended, 'row')}; it is read as a date; if "
                     "it stands for none, empty these cells.")
-    gaps = _gaps_line(days, {})
-    return _Read("date", days, [*says, f"has {gaps}."] if gaps else says, origin=first)
+    return _Read("date", days, says + _gaps(days), origin=first)

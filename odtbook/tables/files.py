@@ -16,10 +16,12 @@ import numpy as np
 import pandas as pd
 
 from odtbook.tables.columns import DATE, FEW_ROWS, PLAIN, short
-from odtbook.tables.words import count, listed
+from odtbook.tables.words import be, count, listed
 from odtlib.requirements import needs
 
 MOST_BYTES = 2**28        # of an unpacked file
+PACKED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open,
+          b"PK\x03\x04": zipfile.ZipFile}
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars",
               ":": "colons", "^": "carets", " ": "blanks"}
 SAID = re.compile(r"sep=(.)", re.I)     # Excel's first line, which names the separator
@@ -42,7 +44,7 @@ def read_file(path, target, report):
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\0" in text:
         report.say(f"The file holds {count(text.count(chr(0)), 'zero byte')}, which "
-                   f"{'is' if text.count(chr(0)) == 1 else 'are'} left out.")
+                   f"{be(text.count(chr(0)))} left out.")
         text = text.replace("\0", "")
     odd = sum(text.count(chr(code)) for code in range(32) if code not in (9, 10, 12, 26))
     if odd > 0.01 * len(text) + 1 or OTHER_FORMATS.match(text.lstrip()[:200]):
@@ -111,30 +113,24 @@ def _sheet(path, report):
 def _unpacked(path, report):
     """Return the bytes of a file, unpacked if need be, of at most MOST_BYTES."""
     data = path.read_bytes()
+    opener = next((opener for mark, opener in PACKED.items() if data.startswith(mark)), None)
     try:
-        for mark, module in ((b"\x1f\x8b", gzip), (b"BZh", bz2), (b"\xfd7zXZ", lzma)):
-            if data.startswith(mark):
-                with module.open(path) as file:
-                    return _bounded(file, path)
-        if not data.startswith(b"PK\x03\x04"):
-            return data
-        with zipfile.ZipFile(path) as archive:
+        if opener is zipfile.ZipFile:
+            archive = opener(io.BytesIO(data))
             names = [name for name in archive.namelist()
                      if not name.endswith("/") and not name.startswith("__MACOSX/")]
             if len(names) != 1:
                 raise ValueError(f"{path.name} is an archive of {len(names)} files; give one "
                                  "table.")
             report.say(f"The table is {names[0]!r} of the archive.")
-            with archive.open(names[0]) as file:
-                return _bounded(file, path)
+            data = archive.open(names[0]).read(MOST_BYTES + 1)
+        elif opener is not None:
+            data = opener(io.BytesIO(data)).read(MOST_BYTES + 1)
     except (OSError, EOFError, RuntimeError, NotImplementedError, zlib.error, lzma.LZMAError,
             zipfile.BadZipFile):
         raise ValueError(f"{path.name} cannot be unpacked; unpack it, and give the table "
                          "in it.") from None
-
-
-def _bounded(file, path):
-    if len(data := file.read(MOST_BYTES + 1)) > MOST_BYTES:
+    if opener is not None and len(data) > MOST_BYTES:
         raise ValueError(f"{path.name} holds more than {MOST_BYTES >> 20} MB; unpack it, and give "
                          "a part of the table in it.")
     return data
@@ -169,8 +165,7 @@ def _replaced(data, name, report):
     """Return text, with a sign in place of what is none in the encoding."""
     text = data.decode(name, errors="replace")
     if lost := text.count("\ufffd"):
-        report.say(f"{count(lost, 'letter')} could not be read and "
-                   f"{'is' if lost == 1 else 'are'} shown as '\ufffd'.")
+        report.say(f"{count(lost, 'letter')} could not be read and {be(lost)} shown as '\ufffd'.")
     return text
 
 
@@ -217,7 +212,7 @@ def _layout(lines, report):
     first = max(counts.index(width), int(bool(said)))
     if first > bool(said):
         report.say(f"The first {count(first, 'line')} of the file, before the row of names, "
-                   f"{'is' if first == 1 else 'are'} skipped: {listed(lines[:first], 2)}.")
+                   f"{be(first)} skipped: {listed(lines[:first], 2)}.")
     names = lines[first].split(separator)
     if len(names) > 1 and all(re.fullmatch(r"'.*'", name.strip()) for name in names):
         report.say("The fields are in single quotes.")
@@ -229,61 +224,54 @@ def _text_frame(text, dialect, first, target, report):
     """Return the cells as text; NaN where a line has too few fields."""
     if dialect["delimiter"] == " ":
         text = "\n".join(map(str.strip, text.split("\n")))
-    rows = csv.reader(io.StringIO(text), **dialect)
-    rows = [row for row in rows if row and (len(row) > 1 or row[0].strip())][first:]
-    rows = _mended(rows, text, dialect, first, report)
+    rows = _mended(_rows(text, dialect)[first:], text, dialect, first, report)
     above = _lines_above(rows, target)
-    if above:
-        report.say(f"{count(above, 'line')} above the one that names the target "
-                   f"{'is' if above == 1 else 'are'} left out: "
-                   f"{listed([' '.join(' '.join(row).split()) for row in rows[:above]], 2)}.")
-        rows = rows[above:]
-    names = rows[0]
-    if len(rows) > 3 and all(ORANGE.fullmatch(short(cell.strip())) for cell in rows[1]) and all(
-            FLAGS.fullmatch(cell.strip()) for cell in rows[2]):
+    report.leave_out(above, "line", "above the one that names the target", ": " + listed(
+        [" ".join(" ".join(row).split()) for row in rows[:above]], 2))
+    names, *rows = rows[above:]
+    if len(rows) > 2 and all(ORANGE.fullmatch(short(cell.strip())) for cell in rows[0]) and all(
+            FLAGS.fullmatch(cell.strip()) for cell in rows[1]):
         report.say("The second and third line say of which kind the columns are, as Orange writes "
                    "them, and are left out.")
-        rows = [names, *rows[3:]]
-    if all(PLAIN.fullmatch(name.strip()) for name in names) and len(rows) > 1:
+        rows = rows[2:]
+    if rows and all(PLAIN.fullmatch(name.strip()) for name in names):
         without = "holds numbers only"
-    elif len(rows) > FEW_ROWS and any(PLAIN.fullmatch(name.strip()) for name in names) and all(
+    elif len(rows) >= FEW_ROWS and any(PLAIN.fullmatch(name.strip()) for name in names) and all(
             PLAIN.fullmatch(name.strip()) or DATE.match(name.strip()) or
-            name in {row[j] for row in rows[1:] if len(row) > j} for j, name in enumerate(names)):
+            name in {row[j] for row in rows if len(row) > j} for j, name in enumerate(names)):
         without = "holds values such as those below it"
     else:
         without = ""
     if without:
         report.say(f"The first line {without}, so it is read as a row, and the columns are "
                    "called column1, column2, ….")
-        names = [f"column{j + 1}" for j in range(len(names))]
-    else:
-        rows = rows[1:]
+        names, rows = [f"column{j + 1}" for j in range(len(names))], [names, *rows]
     width = len(names)
     while width > 1 and not names[width - 1].strip() and not any(
             "".join(row[width - 1:]).strip() for row in rows):
         width -= 1      # a separator at the end of every line
-    if width < len(names):
-        report.say(f"{count(len(names) - width, 'column')} without name and values at the end "
-                   f"{'is' if len(names) - width == 1 else 'are'} left out.")
-        rows = [row[:width] if len(row) <= len(names) else row for row in rows]
-    again = [i for i, row in enumerate(rows) if row == names]
-    ruled = [i for i, row in enumerate(rows)
-             if any(row) and all(RULE.fullmatch(cell.strip()) for cell in row if cell)]
-    for lines, what in ((again, "the names once more"), (ruled, "dashes alone")):
-        if lines:
-            report.say(f"{count(len(lines), 'line')} with {what} left out: "
-                       f"row {', '.join(map(str, lines[:5]))}{', …' * (len(lines) > 5)}.")
-    out = {*again, *ruled}
-    kept = [row for i, row in enumerate(rows) if len(row) == width and i not in out]
-    ragged = [i for i, row in enumerate(rows) if len(row) != width and i not in out]
-    if ragged:
-        report.say(f"{count(len(ragged), 'row')} with more or fewer than {width} fields "
-                   f"{'is' if len(ragged) == 1 else 'are'} left out: rows "
-                   f"{', '.join(str(i) for i in ragged[:5])}{', …' if len(ragged) > 5 else ''} "
-                   "(the first is row 0).")
-    index = np.setdiff1d(np.arange(len(rows)), [*ragged, *out])
-    frame = pd.DataFrame(kept, columns=_names(names[:width], report), index=index, dtype=object)
-    return frame
+    report.leave_out(len(names) - width, "column", "without name and values at the end")
+    kept = {i: row[:width] if len(row) <= len(names) else row for i, row in enumerate(rows)}
+    names = names[:width]
+    for thing, which, is_so in (
+            ("line", "with the names once more", lambda row: row == names),
+            ("line", "with dashes alone", lambda row: any(row) and all(
+                RULE.fullmatch(cell.strip()) for cell in row if cell)),
+            ("row", f"with more or fewer than {width} fields", lambda row: len(row) != width)):
+        out = [i for i, row in kept.items() if is_so(row)]
+        report.leave_out(len(out), thing, which, f": row{'s' * (len(out) > 1)} "
+                         + ", ".join(map(str, out[:5])) + ", …" * (len(out) > 5)
+                         + " (the first is row 0)")
+        for i in out:
+            del kept[i]
+    return pd.DataFrame(list(kept.values()), columns=_names(names, report),
+                        index=np.array([*kept], int), dtype=object)
+
+
+def _rows(text, dialect, **options):
+    """Return the cells of each line that is not empty."""
+    return [row for row in csv.reader(io.StringIO(text), **dialect, **options)
+            if row and (len(row) > 1 or row[0].strip())]
 
 
 def _lines_above(rows, target):
@@ -308,8 +296,7 @@ def _mended(rows, text, dialect, first, report):
             sum(line.count(mark) == width - 1 for line in cell.split("\n")[1:-1]) > 1
             for row in rows for cell in row if "\n" in cell) and not _quotes_match(text, dialect):
         report.say("A quote is opened and not closed, so quotes are read as letters.")
-        rows = csv.reader(io.StringIO(text), **dialect, quoting=csv.QUOTE_NONE)
-        rows = [row for row in rows if row and (len(row) > 1 or row[0].strip())][first:]
+        rows = _rows(text, dialect, quoting=csv.QUOTE_NONE)[first:]
     longer = [len(row) == width + 1 and not row[-1].strip() for row in rows]
     if any(longer) and rows[0][-1].strip():
         report.say(f"{count(sum(longer), 'row')} with a separator behind the last field: it is "
@@ -321,8 +308,7 @@ def _mended(rows, text, dialect, first, report):
 def _quotes_match(text, dialect):
     """Tell whether each quote that opens a field is closed before the next separator."""
     try:
-        for _ in csv.reader(io.StringIO(text), **dialect, strict=True):
-            pass
+        _rows(text, dialect, strict=True)
     except csv.Error:
         return False
     return True
@@ -330,36 +316,32 @@ def _quotes_match(text, dialect):
 
 def _names(names, report):
     """Return the names of the columns as text without blanks around, each once."""
-    clean, seen = [], Counter()
+    clean, seen = {}, Counter()
     every = {" ".join(str(given).split()) for given in names}
-    for j, given in enumerate(names):
-        name = " ".join(str(given).strip("\ufeff").split()) or f"column{j + 1}"
-        seen[name] += 1
-        new = name
-        while seen[name] > 1 and (new in every or new in clean):
-            new = f"{name}.{seen[name]}"
-            seen[name] += new in every or new in clean
-        if seen[name] > 1:
+    for j, given in enumerate(names, 1):
+        name = new = " ".join(str(given).strip("\ufeff").split()) or f"column{j}"
+        while new in clean or new != name and new in every:
+            seen[name] += 1
+            new = f"{name}.{seen[name] + 1}"
+        if new != name:
             report.say(f"is the name of more than one column; this one is called {new!r}.", name)
         elif not str(given).strip():
-            report.say(f"Column {j + 1} has no name and is called {new!r}.")
-        clean.append(new)
-    return clean
+            report.say(f"Column {j} has no name and is called {new!r}.")
+        clean[new] = given
+    return list(clean)
 
 
 def as_frame(frame, report):
     """Return a frame of pandas, of whatever kind its columns are."""
-    if not isinstance(frame, pd.DataFrame | pd.Series) and hasattr(frame, "to_pandas") and \
-            hasattr(frame, "schema") and not hasattr(frame, "get_columns"):
-        frame = frame.to_pandas()       # a table of Arrow
-    if not isinstance(frame, pd.DataFrame):
-        if not hasattr(frame, "get_columns"):
-            raise ValueError(f"a {type(frame).__name__} is no table; give the path of a file, a "
-                             "pandas or polars data frame, or a table of Arrow.")
-        frame = pd.DataFrame({name: column.to_list() for name, column
-                              in zip(frame.columns, frame.get_columns())},
-                             columns=list(frame.columns))
-    frame = frame.copy(deep=False)
+    if isinstance(frame, pd.DataFrame):
+        frame = frame.copy(deep=False)
+    elif hasattr(frame, "get_columns"):         # of polars
+        frame = pd.DataFrame({column.name: column.to_list() for column in frame.get_columns()})
+    elif hasattr(frame, "to_pandas") and hasattr(frame, "schema"):      # of Arrow
+        frame = frame.to_pandas()
+    else:
+        raise ValueError(f"a {type(frame).__name__} is no table; give the path of a file, a pandas "
+                         "or polars data frame, or a table of Arrow.")
     plain_index = isinstance(frame.index, pd.RangeIndex) or (
         frame.index.name is None and frame.index.dtype.kind in "iu")
     if not plain_index:

@@ -8,9 +8,13 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 from pandas import isna
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics.cluster import contingency_matrix
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from odtbook.tables.columns import FEW_ROWS, understand
-from odtbook.tables.words import count, listed
+from odtbook.tables.words import be, count, listed
 
 OTHER = "(other)"
 IDENTIFIER = re.compile(
@@ -32,9 +36,7 @@ def labels_of(frame, target, task, report, commas):
             report.say(sentence, target)
     values = read.values
     known = ~isna(values)
-    if not known.all() and len(known):
-        report.say(f"{count(int((~known).sum()), 'row')} without a value of {target!r} "
-                   f"{'is' if (~known).sum() == 1 else 'are'} left out.")
+    report.leave_out(int((~known).sum()), "row", f"without a value of {target!r}")
     frame, values = frame.drop(columns=target)[known], values[known]
     if not numeric:
         if task == "regression":
@@ -79,11 +81,10 @@ def features_of(frame, report, commas):
             continue
         for sentence in read.says:
             report.say(sentence, name)
-        report.columns[name] = read.kind
+        report.columns[name] = "category" if isinstance(read.origin, list) else read.kind
         values = read.values
         if read.origin is not None:
             origins[name] = read.origin
-            report.columns[name] = "date" if read.kind == "date" else "category"
         if read.kind == "category":
             values = _merged(name, values, report)
         elif read.kind == "number" and read.whole and n >= FEW_ROWS and \
@@ -144,15 +145,31 @@ def _merged(name, values, report):
     return values
 
 
+def alike(frame):
+    """Return a number per row, the same for rows that agree in every column."""
+    number, again = np.zeros(len(frame), int), frame.duplicated(keep=False).to_numpy()
+    if not frame.empty:
+        number[again] = 1 + frame[again].groupby(
+            list(frame.columns), dropna=False, sort=False).ngroup()
+        number[~again] = -np.arange(np.sum(~again))
+    return number
+
+
+def _most_frequent(values, y):
+    """Return how many rows have the label that is most frequent beside their value."""
+    return int(contingency_matrix(values, y, sparse=True).max(axis=1).sum()) if len(y) else 0
+
+
 def tells_rows_apart(X):
     """Tell whether a number has so many values that equal rows are copies of one."""
     return (X.select_dtypes("number").nunique() >= max(10, len(X) / 10)).any()
 
 
-def judge(X, y, task, target, report, again, copies):
+def judge(X, y, task, target, report, same, again, copies):
     """Say whether a tree can be learned, and what to know before one is.
 
-    ``again`` rows equal an earlier one, and ``copies`` says whether such rows are one group.
+    ``same`` numbers the rows by their features; ``again`` rows equal an earlier one in the label
+    as well, and ``copies`` says whether such rows are one group.
     """
     n, classes = len(y), Counter(y.tolist())
     if n == 0:
@@ -174,18 +191,14 @@ def judge(X, y, task, target, report, again, copies):
                        f"({listed(rare)}); little can be learned about "
                        f"{'it' if len(rare) == 1 else 'them'}.", target)
     if again:
-        report.say(f"{count(again, 'row')} of {n:,} {'is' if again == 1 else 'are'} the same as "
-                   "an earlier one in every column"
+        report.say(f"{count(again, 'row')} of {n:,} {be(again)} the same as an earlier one in "
+                   "every column"
                    + "; they count as copies, and are never both learned from and tested on"
                    * copies + ".")
-    alike = X.duplicated(keep=False).to_numpy()
-    if task == "classification" and alike.any():
-        seen = X[alike].assign(**{"the target": y[alike]}).value_counts(dropna=False, sort=False)
-        most = seen.groupby(level=list(range(X.shape[1])), dropna=False, sort=False).max().sum()
-        right = np.ceil(1000 * (n - alike.sum() + most) / n) / 10
-        if right <= 99:
-            report.say("differs between rows that agree in every feature, so no model of these "
-                       f"features is right on more than {right:.1f} % of the rows.", target)
+    right = np.ceil(1000 * _most_frequent(same, y) / n) / 10
+    if task == "classification" and right <= 99:
+        report.say("differs between rows that agree in every feature, so no model of these "
+                   f"features is right on more than {right:.1f} % of the rows.", target)
     for name in X.columns:
         found = _gives_away(X[name], y, task)
         if found:
@@ -224,12 +237,9 @@ def _sum_of(X, y):
     numbers = numbers.loc[:, numbers.notna().all() & (numbers.abs().max() < 1e100)]
     if not 2 <= numbers.shape[1] <= len(y) / 10 or np.ptp(y) == 0:
         return []
-    spread, y = numbers.std(ddof=0), y - y.mean()
-    scaled = ((numbers - numbers.mean()) / spread.where(spread > 0, 1)).to_numpy()
-    weights = np.linalg.lstsq(scaled, y, rcond=None)[0]
-    if np.var(y - scaled @ weights) > 1e-9 * np.var(y):
-        return []
-    return [name for name, weight in zip(numbers, weights) if abs(weight) > 1e-3 * np.std(y)]
+    model = make_pipeline(StandardScaler(), LinearRegression()).fit(numbers, y)
+    return [name for name, weight in zip(numbers, model[-1].coef_)
+            if abs(weight) > 1e-3 * np.std(y)] if model.score(numbers, y) >= 1 - 1e-9 else []
 
 
 def _gives_away(column, y, task):
@@ -239,38 +249,32 @@ def _gives_away(column, y, task):
     """
     known = column.notna().to_numpy()
     n, values, y = int(known.sum()), column[known], y[known]
+    if column.dtype == object:
+        values = values.astype(str)
     if n < max(10, len(known) / 2):
         return ""
     if task == "regression":
         if column.dtype == object:
-            y = values.__class__(y, values.index)
+            y = pd.Series(y, values.index)
             rest = np.var(y - y.groupby(values).transform("mean")) / np.var(y)
             return f"nearly (it explains {100 * (1 - rest):.1f} % of the variance)" \
                 if rest <= 0.03 and values.nunique() <= n / 10 else ""
-        same = abs(values.corr(column.__class__(y, values.index), method="spearman"))
+        same = abs(values.corr(pd.Series(y, values.index), method="spearman"))
         return f"nearly (rank correlation {same:.3f})" if same >= 0.97 else ""
-    codes = np.unique(y, return_inverse=True)[1]
-    order = np.argsort(values.to_numpy(), kind="stable") if column.dtype != object else None
-    if column.dtype == object or len(np.unique(values)) <= max(2, n / 10):
-        by = np.unique(values.astype(str) if column.dtype == object else values,
-                       return_inverse=True)[1]
-        if by.max() + 1 > max(2, n / 10):
-            return ""
-        seen = np.zeros((by.max() + 1, codes.max() + 1), int)
-        np.add.at(seen, (by, codes), 1)
-        if np.count_nonzero(seen) == len(seen):
+    counts, right, how = np.sort(np.unique(y, return_counts=True)[1]), 0, ""
+    base = n - counts[-1]
+    if values.nunique() <= max(2, n / 10):
+        right = _most_frequent(values, y)
+        if right == n:
             return "in every row"
-        right, how = int(seen.max(axis=1).sum()), ""
-    if order is not None:
-        below = np.cumsum(np.eye(codes.max() + 1, dtype=np.int32)[codes[order]], axis=0)
-        ends = np.flatnonzero(np.diff(values.to_numpy()[order]))
-        if not len(ends):
+    if column.dtype != object:
+        if n - counts[-2:].sum() > 0.1 * base:      # a cut has two sides
             return ""
-        hits = below[ends].max(axis=1) + (below[-1] - below[ends]).max(axis=1)
-        right = int(hits.max())
-        cut = values.to_numpy()[order][ends[hits.argmax()]]
-        how = f" (one cut, at {cut:g})"
-    wrong, base = n - right, n - int(np.bincount(codes).max())
+        seen = contingency_matrix(values, y, dtype=np.int32)    # values go up
+        below = seen.cumsum(axis=0, dtype=np.int32)
+        hits = below.max(axis=1) + (below[-1] - below).max(axis=1)
+        right, how = int(hits.max()), f" (one cut, at {np.unique(values)[hits.argmax()]:g})"
+    wrong = n - right
     if wrong > 0.1 * base or base < 10:
         return ""
     return f"in {right:,} of {n:,} rows{how}" if wrong else f"in every row{how}"

@@ -62,6 +62,11 @@ class Report:
         """Add a sentence, about a column if one is named."""
         self.lines.append(sentence if column is None else f"{column!r} {sentence}")
 
+    def leave_out(self, number: int, thing: str, which: str, where: str = "") -> None:
+        """Say how many things are left out and which, if any are."""
+        if number:
+            self.say(f"{count(number, thing)} {which} {be(number)} left out{where}.")
+
     def __str__(self) -> str:
         return repr(Lines(self.lines))
 
@@ -71,6 +76,10 @@ class Report:
 
 def count(number, thing, things=None):
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
+def be(number):
+    return "is" if number == 1 else "are"
 
 
 def listed(values, most=3):
