@@ -755,6 +755,29 @@ def test_hostile_names_stay_data(tmp_path, capsys):
     assert "\x1b" not in capsys.readouterr().err
 
 
+def test_a_search_that_the_clock_ends_begins_again_at_a_local_search(monkeypatch):
+    """The tree of six classes, of the whole table and of the folds, is then the better of two."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 12))
+    frame = pd.DataFrame(X).add_prefix("x").assign(
+        y=np.char.add("c", np.digitize(X[:, 0] + X[:, 1] * X[:, 2] + X[:, 3], [-2, -1, 0, 1, 2])
+                      .astype(str)))
+    question = trying.ask(read_table(frame, "y"), metric="balanced accuracy", seconds=8)
+    rows = np.arange(1500)
+    first, _ = trying._fitted(question, trying.protocol(question, 0.01)[trying.TREE][0](
+        rows, 4, .002), rows)
+    assert first.report_.status == "time_limit"
+    better = trying._restarted(question, first.set_params(time_limit=6), rows)
+    assert better.report_.objective < first.report_.objective and better.start is None
+    assert trying._restarted(question, better.set_params(time_limit=1e-3), rows) is better
+    asked = []
+    monkeypatch.setattr(trying, "_restarted", lambda question, model, rows: (
+        asked.append(len(rows)), model)[1])
+    trying.fit_tree(question)
+    trying._fold(question, rows[:300], rows[300:400], 0.1, np.inf, 1, [trying.TREE])
+    assert asked == [1500, 300]
+
+
 def test_refusals(tmp_path, capsys):
     path = tmp_path / "t.csv"
     plain().to_csv(path, index=False)
