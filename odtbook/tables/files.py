@@ -33,6 +33,7 @@ RULE = re.compile(r"[-=:+]{2,}")
 
 
 def read_file(path, target, report):
+    """Return the cells of a file; the target helps to find the row of names."""
     if not path.exists():
         raise FileNotFoundError(2, "there is no such file", str(path))
     if path.is_dir():

@@ -75,14 +75,17 @@ class Report:
 
 
 def count(number, thing, things=None):
+    """Return a number and what it counts, 3 rows."""
     return f"{number:,} {thing if number == 1 else things or thing + 's'}"
 
 
 def be(number):
+    """Return the verb of so many."""
     return "is" if number == 1 else "are"
 
 
 def listed(values, most=3):
+    """Return the first values in quotes, and how many there are more."""
     shown = ", ".join(repr(value if len(str(value)) <= LONGEST else f"{value[:LONGEST]}…")
                       for value in values[:most])
     return shown + (f" and {len(values) - most} more" if len(values) > most else "")
