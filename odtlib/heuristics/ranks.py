@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from odtlib.report import Clock
-from odtlib.tree import DecisionTree, midpoint
-from odtlib.trees import build, class_weights, separating_threshold
+from odtlib.tree import LEAF, DecisionTree, midpoint
+
+NO_RANK = 2 ** 31       # above all ranks
 
 
 def sorting_order(ranks):
@@ -38,7 +39,12 @@ class RankedRows:
         self.ranks = np.empty(X.shape[::-1], np.int32)
         for f, column in enumerate(X.T):
             self.clock.check()
-            values, self.ranks[f] = np.unique(column, return_inverse=True)
+            low, high = column.min(), column.max()
+            self.ranks[f] = column == high
+            if low < high and (self.ranks[f] | (column == low)).all():     # two values: no sorting
+                values = np.array([low, high])
+            else:
+                values, self.ranks[f] = np.unique(column, return_inverse=True)
             self.values.append(values)
         self.labels = y
         self.weights = np.ones(len(X)) if sample_weight is None else sample_weight
@@ -105,19 +111,36 @@ class RankedRows:
         root, and a row goes left when its rank is at most the cut.  A threshold is the midpoint of
         the two values among the node's own rows that the cut separates.
         """
-        def split(line, rows):
-            feature, cut, left, right = nodes[line].tolist()
-            if feature < 0:
-                return None
-            ranks, values = self.ranks[feature, rows], self.values[feature]
-            low = ranks <= cut
-            if 0 < np.count_nonzero(low) < len(low):
-                threshold = separating_threshold(values[ranks], low)
-            else:                       # no rows on one side: any two neighbours will do
-                last = min(cut, len(values) - 2)
-                threshold = midpoint(values[last], values[last + 1])
-            return feature, threshold, low, left, right
-
-        *table, members = build(0, self.n_rows, split)
-        value = class_weights(members, self.labels, self.n_classes, self.weights)
-        return DecisionTree(*table, value, n_features=len(self.values))
+        order, stack = [], [0]
+        while stack:                    # preorder
+            order.append(node := stack.pop())
+            if nodes[node, 0] >= 0:
+                stack += nodes[node, :1:-1].tolist()
+        place = np.zeros(len(nodes), np.int64)
+        place[order] = np.arange(n := len(order))
+        feature, cut, *children = nodes[order].T
+        inner, children = feature >= 0, [place[child] for child in children]
+        # the ranks on both sides of each cut; without rows on one side any two neighbours will do
+        low, high = np.full(n, -1), np.full(n, NO_RANK)
+        value = np.zeros((n, self.n_classes))
+        at, rows = np.zeros(self.n_rows, np.int64), np.arange(self.n_rows)
+        while len(rows):                # all rows go down a level
+            value += np.bincount(self.n_classes * at + self.labels[rows], self.weights[rows],
+                                 value.size).reshape(value.shape)
+            rows, at = rows[inner[at]], at[inner[at]]
+            ranks = self.ranks[feature[at], rows]
+            goes_left = ranks <= cut[at]
+            np.maximum.at(low, at[goes_left], ranks[goes_left])
+            np.minimum.at(high, at[~goes_left], ranks[~goes_left])
+            at = np.where(goes_left, children[0][at], children[1][at])
+        split, low, high = feature[inner], low[inner], high[inner]
+        sizes = np.array([len(values) for values in self.values], int)
+        one_sided = (low < 0) | (high == NO_RANK)
+        low = np.where(one_sided, np.minimum(cut[inner], sizes[split] - 2), low)
+        high = np.where(one_sided, low + 1, high)
+        values, first = np.concatenate([[], *self.values]), (np.cumsum(sizes) - sizes)[split]
+        threshold = np.full(n, np.nan)
+        threshold[inner] = midpoint(values[first + low], values[first + high])
+        return DecisionTree(np.where(inner, feature, LEAF), threshold,
+                            *(np.where(inner, child, LEAF) for child in children), value,
+                            n_features=len(sizes))
