@@ -1,9 +1,10 @@
 """What a fit costs as the table grows: nothing, rows, equal rows, weights, columns: CPU seconds.
 
-    python benchmarks/scaling.py [fixed equal start columns predict memory] [--rounds 5]
+    python benchmarks/scaling.py [fixed equal weights start columns predict memory] [--rounds 5]
 
 ``fixed``    fits of 336 x 31 at depth three, beside scikit-learn's validation of the table.
 ``equal``    each row 200 times, and each weight 200, beside the rows once; 1,000 x 50, depth four.
+``weights``  weights of classes and of rows, beside none; 1,000 x 50 and 5,000 x 30, depth four.
 ``start``    all thresholds with the default warm start, beside ``start=None``; depth two.
 ``columns``  depth three and depth two over all thresholds; microseconds for each pair of columns.
 ``predict``  ``predict`` and ``predict_proba`` of 10^6 x 50, beside scikit-learn's tree.
@@ -60,6 +61,25 @@ def equal(rounds):
         partial(model.fit, X, y, sample_weight=np.full(len(y), 200.0)))
     show("each row 200 times", often, once)
     show("each weight 200", weighed, once)
+
+
+def weights(rounds):
+    """Time weights of classes and of rows, with and without a leaf size, for two and more classes.
+    """
+    for shape in ((1000, 50), (5000, 30)):
+        rng = np.random.default_rng(0)
+        X, y = made(*shape)
+        several = y + (rng.random(len(y)) < 0.3)
+        for name, labels, least in (("two classes", y, 1), ("three classes", several, 1),
+                                    ("two classes, leaves of 5", y, 5)):
+            fits = [partial(MurTreeClassifier(4, min_samples_leaf=least, **options).fit, X, labels,
+                            sample_weight=weight)
+                    for options, weight in (({}, None), ({"class_weight": "balanced"}, None),
+                                            ({}, rng.integers(1, 21, len(y))),
+                                            ({}, rng.random(len(y)) + 0.5))]
+            none, *weighed = in_turns(rounds, *fits)
+            for kind, seconds in zip(("balanced", "1 to 20", "floats"), weighed, strict=True):
+                show(f"{shape[0]} x {shape[1]}, {name}: {kind}", seconds, none)
 
 
 def start(rounds):
@@ -119,7 +139,7 @@ def grown():
     print(resident("VmHWM") - before)
 
 
-QUESTIONS = [fixed, equal, start, columns, predict, memory]
+QUESTIONS = [fixed, equal, weights, start, columns, predict, memory]
 
 
 def main():

@@ -84,6 +84,7 @@ class TreeSampler:
             raise ValueError(f"backend is {backend!r}; use 'compiled' or 'sklearn'.")
         self.rows = RankedRows(X, y, n_classes, sample_weight, clock)
         self.max_depth, self.backend, self.seed = int(max_depth), backend, seed
+        self.splits = {}        # by feature and the ranks on both sides; most trees have few others
         if backend == "compiled":
             self.sorted = kernels.presorted(self.rows)
             self.own = local()   # every thread has its own scratch
@@ -99,9 +100,13 @@ class TreeSampler:
         """Grow a tree on the rows ``chosen``; return its splits in heap order, None at leaves."""
         chosen = np.arange(self.rows.n_rows) if chosen is None else chosen
         table = self._compiled(chosen) if self.backend == "compiled" else self._sklearn(chosen)
-        return [None if f < 0 else
-                (f, float(midpoint(self.rows.values[f][low], self.rows.values[f][high])))
-                for f, low, high in table.tolist()]
+        return [None if split[0] < 0 else self.splits.get(split) or self._made(*split)
+                for split in map(tuple, table.tolist())]
+
+    def _made(self, f, low, high):
+        values = self.rows.values[f]
+        split = self.splits[f, low, high] = f, float(midpoint(values[low], values[high]))
+        return split
 
     def _compiled(self, chosen):
         if not hasattr(self.own, "scratch"):

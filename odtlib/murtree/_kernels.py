@@ -15,8 +15,10 @@ two.
 With two classes only differences matter.  Let ``d`` be the count of class 0 minus that of class 1
 in a leaf; a leaf with ``m`` rows classifies ``(m + |d|) / 2`` of them correctly, and as ``|a| + |b|
 = max(|a + b|, |a - b|)``, the best second split under root ``j`` needs no more than the smallest
-and the largest ``d`` over the second features.  Where all rows of a class weigh the same, counts
-are multiplied by the weight once they are complete, and the rest does not change.
+and the largest ``d`` over the second features.
+
+Where all rows of a class weigh the same, its counts are multiplied by the weight once they are
+complete, and the rest does not change; only a minimum leaf size needs the numbers of rows as well.
 
 All functions take arrays and fill arrays; nothing is checked.  Other modules call some of them for
 sums of weights, with float64 in place of counts and 64 rows in a word.  Arguments that mean the
@@ -81,8 +83,8 @@ from odtlib._numba.vector import (
 WORDS_PER_BYTE = 16          # a byte holds the number of set bits of so many bytes, and of more
 STRIP_WORDS = 48             # so few are counted strip by strip, without transposed copies
 # Entries of ``shape``, the integers that stay the same during a search.
-(N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS, COUNT_PAIRS, CLASS_WEIGHT_0,
- CLASS_WEIGHT_1) = range(8)
+(N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS, COUNT_PAIRS,
+ CLASS_WEIGHTS) = range(7)       # the last is the first of those of all classes
 # Rows of ``side_cost``: score of side 0 and 1 of each split, as a leaf and after one more split,
 # and the Gini impurity of both sides together.
 LEAF_0, LEAF_1, SPLIT_0, SPLIT_1, IMPURITY = range(5)
@@ -627,7 +629,7 @@ def prepare_weighted_classes(class_start, shared, node, totals, side_cost,
     The arguments are those of the module's docstring.
     """
     shape = shared.shape
-    prepare_two(shape[CLASS_WEIGHT_0], shape[CLASS_WEIGHT_1], class_start, shared,
+    prepare_two(shape[CLASS_WEIGHTS], shape[CLASS_WEIGHTS + 1], class_start, shared,
                 node, totals, side_cost, best_by_size, node_shape)
 
 
@@ -639,8 +641,8 @@ def children_weighted_classes(feature, side, class_start, n_active, width, share
     The arguments are those of the module's docstring; see :func:`children_classes`.
     """
     shape = shared.shape
-    children_two(shape[CLASS_WEIGHT_0], shape[CLASS_WEIGHT_1], feature, side, class_start, n_active,
-                 width, shared, node, best_by_size)
+    children_two(shape[CLASS_WEIGHTS], shape[CLASS_WEIGHTS + 1], feature, side, class_start,
+                 n_active, width, shared, node, best_by_size)
 
 
 # Phase two for any number of classes, and a minimum leaf size ---------------------------------
@@ -673,18 +675,18 @@ def best_sizes(leaf, sides, singles, number, whole, n_active, width, min_leaf, b
 
 
 @njit(**INNER)
-def score_classes(pairs, singles, n_active, width, n_classes, min_leaf, sides, best_by_size,
-                  child_offset):
+def score_classes(pairs, singles, counted, n_active, width, n_classes, min_leaf, sides,
+                  best_by_size, child_offset):
     """Write the costs of both sides of every root, as leaves and split once, and the least ones.
 
-    ``sides`` receives the lines LEAF_0 to SPLIT_1.  ``singles``, of counts or float64, has a line
+    ``sides`` receives the lines LEAF_0 to SPLIT_1.  ``singles``, of integers or float64, has a line
     for each class and one of the numbers of rows, then the same of all rows together.  ``pairs``
-    has a square of ``width`` lines for each class.  Sums of weights do not tell numbers of rows:
-    with a minimum leaf size ``pairs`` has those in a square of their own, else there are none.  The
-    other arguments are those of the module's docstring.
+    has a square of ``width`` lines for each class.  ``counted`` (bool) says that both count rows.
+    Sums of weights do not tell numbers of rows: with a minimum leaf size ``pairs`` has those in a
+    square of their own, else there are none.  The other arguments are those of the module's
+    docstring.
     """
     square, last, number = width * width, (n_classes + 1) * width, n_classes * width
-    counted = element_bits(pairs) < 64
     zero = zeros_like(load32(pairs, 0))
     bound = spread_like(zero, min_leaf)
     total, largest_weight = 0.0, 0.0
@@ -768,46 +770,109 @@ def write_costs(pairs, singles, n_pairs, n_active, width, n_classes, sides, tota
 
 
 @njit(**INNER)
-def score_children(pairs, singles, child_pairs, child_singles, n_sums, n_active, width, n_classes,
+def score_children(pairs, singles, child_pairs, child_singles, counted, n_active, width, n_classes,
                    min_leaf, sides, best_by_size, child_offset):
     """Score the child that was summed up, and the other, whose sums are those of the node less.
 
-    ``pairs`` and ``singles`` of the node and ``sides`` are those of :func:`score_classes`, and
-    ``child_pairs`` and ``child_singles`` the same of the child, which become those of the other;
-    ``n_sums`` (int) is the number of squares of pairs.  ``child_offset`` is of the first child; it
-    and the other arguments are those of the module's docstring.
+    ``pairs`` and ``singles`` of the node, ``counted`` and ``sides`` are those of
+    :func:`score_classes`, and ``child_pairs`` and ``child_singles`` the same of the child, which
+    become those of the other.  ``child_offset`` is of the first child; it and the other arguments
+    are those of the module's docstring.
     """
-    score_classes(child_pairs, child_singles, n_active, width, n_classes, min_leaf, sides,
+    score_classes(child_pairs, child_singles, counted, n_active, width, n_classes, min_leaf, sides,
                   best_by_size, child_offset)
-    for c in range(n_sums):
+    for c in range(n_classes + (min_leaf > 1 and not counted)):
         for p in range(c * width * width, c * width * width + n_active * width, 32):
             store(child_pairs, p, subtract(load32(pairs, p), load32(child_pairs, p)))
     for p in range((n_classes + 1) * (width + 1)):
         child_singles[p] = singles[p] - child_singles[p]
-    score_classes(child_pairs, child_singles, n_active, width, n_classes, min_leaf, sides,
+    score_classes(child_pairs, child_singles, counted, n_active, width, n_classes, min_leaf, sides,
                   best_by_size, 4 - child_offset)
 
 
 @njit(**INNER)
-def count_classes(blocks, width, n_active, class_start, words, n_classes, pairs, singles):
+def count_classes(weights, blocks, width, n_active, class_start, words, n_classes, min_leaf, pairs,
+                  singles):
     """Count the pairs of columns of each class, and the rows of all classes together.
 
-    ``words``, (n_classes + 1,) int64, are the words of ``blocks`` at which the classes begin.
-    ``pairs`` and ``singles``, whose lines of the classes are there, are those of
+    With ``weights``, (n_classes,) int64, rows of a class count so often, but for numbers of rows;
+    else they are None.  ``words``, (n_classes + 1,) int64, are the words of ``blocks`` at which the
+    classes begin.  ``pairs`` and ``singles``, which has the counts of each class, are those of
     :func:`score_classes`, and written.  The other arguments are those of the module's docstring.
     """
     square, last, number = width * width, (n_classes + 1) * width, n_classes * width
-    for c in range(n_classes):
-        if n_active > 0:
-            count_pairs(blocks, width, n_active, words[c], words[c + 1], words[c + 1], None, None,
-                        pairs, c * square, n_classes * square)
-        singles[last + c] = class_start[c + 1] - class_start[c]
+    scratch = n_classes * square
+    if weights is not None:
+        scratch += square
+        if min_leaf > 1 and n_active > 0:
+            count_pairs(blocks, width, n_active, words[0], words[n_classes], words[n_classes], None,
+                        None, pairs, n_classes * square, scratch)
     singles[last + n_classes] = class_start[n_classes]
     for first in range(0, width, 32):
         total = load32(singles, first)
         for c in range(1, n_classes):
             total = add(total, load32(singles, c * width + first))
         store(singles, number + first, total)
+    for c in range(n_classes):
+        size = class_start[c + 1] - class_start[c]
+        if weights is None:
+            if n_active > 0:
+                count_pairs(blocks, width, n_active, words[c], words[c + 1], words[c + 1], None,
+                            None, pairs, c * square, scratch)
+            singles[last + c] = size
+        else:
+            if n_active > 0:
+                count_pairs(blocks, width, n_active, words[c], words[c + 1], words[c + 1],
+                            weights[c], weights[c], pairs, c * square, scratch)
+            singles[last + c] = times(size, weights[c])
+            for first in range(c * width, (c + 1) * width, 32):
+                store(singles, first, times(load32(singles, first), weights[c]))
+
+
+@njit(**INNER)
+def prepare_any(weights, class_start, shared, node, totals, side_cost, best_by_size, node_shape):
+    """Count an open node; see :func:`prepare_classes`.
+
+    ``weights`` are those of :func:`count_classes`, the other arguments those of the module's
+    docstring.
+    """
+    shape, words = shared.shape, shared.words
+    blocks, pairs, singles, sides = node.blocks, node.pairs, node.singles, node.sides
+    n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
+    kept, width = node_shape[0], node_shape[1]
+    per_word, words[0] = element_bits(blocks), 0
+    for c in range(n_classes):
+        words[c + 1] = words[c] + (class_start[c + 1] - class_start[c] + per_word - 1) // per_word
+    n_pairs = kept if shape[COUNT_PAIRS] else np.int64(0)
+    count_classes(weights, blocks, width, n_pairs, class_start, words, n_classes, min_leaf, pairs,
+                  singles)
+    score_classes(pairs, singles, weights is None, n_pairs, width, n_classes, min_leaf, sides,
+                  best_by_size, np.int64(0))
+    write_costs(pairs, singles, n_pairs, kept, width, n_classes, sides, totals, side_cost)
+
+
+@njit(**INNER)
+def children_any(weights, feature, side, class_start, n_active, width, shared, node, best_by_size):
+    """Solve both children of ``feature`` to depth two; see :func:`children_classes`.
+
+    ``weights`` are those of :func:`count_classes`, the other arguments those of the module's
+    docstring.
+    """
+    shape, local_bits, child_rows = shared.shape, shared.local_bits, shared.rows
+    child_start, child_words = shared.starts, shared.words
+    blocks, pairs, singles, sides = node.blocks, node.pairs, node.singles, node.sides
+    child_blocks, child_pairs = node.child_blocks, node.child_pairs
+    child_singles = node.child_singles
+    n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
+    if side < 0:
+        ones = np.int64(singles[n_classes * width + feature])
+        side = np.int64(1 if 2 * ones <= class_start[n_classes] else 0)
+    side = pack_child(feature, side, class_start, width, shape, blocks, local_bits, singles,
+                      child_rows, child_blocks, child_singles, child_start, child_words)
+    count_classes(weights, child_blocks, width, n_active, child_start, child_words, n_classes,
+                  min_leaf, child_pairs, child_singles)
+    score_children(pairs, singles, child_pairs, child_singles, weights is None, n_active, width,
+                   n_classes, min_leaf, sides, best_by_size, np.int64(0 if side == 1 else 4))
 
 
 @njit(**ADDRESSED)
@@ -818,17 +883,7 @@ def prepare_classes(class_start, shared, node, totals, side_cost, best_by_size,
     The arguments are those of the module's docstring; all but ``class_start`` and ``node_shape``
     are written.
     """
-    shape, words = shared.shape, shared.words
-    blocks, pairs, singles, sides = node.blocks, node.pairs, node.singles, node.sides
-    n_classes, kept, width = shape[N_CLASSES], node_shape[0], node_shape[1]
-    per_word, words[0] = element_bits(blocks), 0
-    for c in range(n_classes):
-        words[c + 1] = words[c] + (class_start[c + 1] - class_start[c] + per_word - 1) // per_word
-    n_pairs = kept if shape[COUNT_PAIRS] else np.int64(0)
-    count_classes(blocks, width, n_pairs, class_start, words, n_classes, pairs, singles)
-    score_classes(pairs, singles, n_pairs, width, n_classes, shape[MIN_LEAF], sides, best_by_size,
-                  np.int64(0))
-    write_costs(pairs, singles, n_pairs, kept, width, n_classes, sides, totals, side_cost)
+    prepare_any(None, class_start, shared, node, totals, side_cost, best_by_size, node_shape)
 
 
 @njit(**ADDRESSED)
@@ -840,19 +895,29 @@ def children_classes(feature, side, class_start, n_active, width, shared, node,
     arguments are those of the module's docstring; ``best_by_size`` receives the best scores of both
     children.
     """
-    shape, local_bits, child_rows = shared.shape, shared.local_bits, shared.rows
-    child_start, child_words = shared.starts, shared.words
-    blocks, pairs, singles, sides = node.blocks, node.pairs, node.singles, node.sides
-    child_blocks, child_pairs = node.child_blocks, node.child_pairs
-    child_singles = node.child_singles
-    n_classes = shape[N_CLASSES]
-    side = pack_child(feature, side, class_start, width, shape, blocks, local_bits, singles,
-                      child_rows, child_blocks, child_singles, child_start, child_words)
-    count_classes(child_blocks, width, n_active, child_start, child_words, n_classes, child_pairs,
-                  child_singles)
-    score_children(pairs, singles, child_pairs, child_singles, n_classes, n_active, width,
-                   n_classes, shape[MIN_LEAF], sides, best_by_size,
-                   np.int64(0 if side == 1 else 4))
+    children_any(None, feature, side, class_start, n_active, width, shared, node, best_by_size)
+
+
+@njit(**ADDRESSED)
+def prepare_classes_of_weights(class_start, shared, node, totals, side_cost, best_by_size,
+                               node_shape):
+    """Count an open node of classes that each have a weight; see :func:`prepare_classes`.
+
+    The arguments are those of the module's docstring.
+    """
+    prepare_any(shared.shape[CLASS_WEIGHTS:], class_start, shared, node, totals, side_cost,
+                best_by_size, node_shape)
+
+
+@njit(**ADDRESSED)
+def children_classes_of_weights(feature, side, class_start, n_active, width, shared, node,
+                                best_by_size):
+    """Solve both children of ``feature`` to depth two, of classes that each have a weight.
+
+    The arguments are those of the module's docstring; see :func:`children_classes`.
+    """
+    children_any(shared.shape[CLASS_WEIGHTS:], feature, side, class_start, n_active, width, shared,
+                 node, best_by_size)
 
 
 @njit(**ADDRESSED)

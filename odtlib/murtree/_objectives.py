@@ -2,8 +2,8 @@
 
 The search hands on the same arrays of 16-bit words whatever the objective; a kernel is compiled to
 look at them as the numbers that it needs: counts of 16 bits, counts of 32 bits (for more than
-32,767 rows of two classes, or 65,535 rows of several, or two classes with a weight each), or sums
-of weights.
+32,767 rows of two classes, or 65,535 rows of several, or classes with a weight each), or sums of
+weights.
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ _WEIGHTED_CLASSES = (_kernels.open_node, _kernels.prepare_weighted_classes,
                      _kernels.children_weighted_classes, *_TWO_CLASSES[3:])
 _CLASSES = (_kernels.open_node, _kernels.prepare_classes, _kernels.children_classes,
             *_TWO_CLASSES[3:])
+_CLASSES_OF_WEIGHTS = (_kernels.open_node, _kernels.prepare_classes_of_weights,
+                       _kernels.children_classes_of_weights, *_TWO_CLASSES[3:])
 _WEIGHTS = (_weights.open_node, _weights.prepare, _weights.children, *_TWO_CLASSES[3:])
 _SUMS = (_sums.open_sums, _sums.prepare_sums, _sums.children_sums, *_TWO_CLASSES[3:])
 _OF_WEIGHTS, _OF_SUMS = (types.NamedTuple((_I64, *4 * [_F64], _I64, _F64, _F64), kind)
@@ -65,19 +67,30 @@ _OBJECTIVES = {
                              _types_of(_U32))),
     "classes, 16 bits": (_CLASSES, _signatures(_types_of(_U16), _U16, _types_of(_U16))),
     "classes, 32 bits": (_CLASSES, _signatures(_types_of(_U32), _U32, _types_of(_U32))),
+    "weighted classes, 32 bits": (_CLASSES_OF_WEIGHTS, _signatures(_types_of(_U32), _U32,
+                                  _types_of(_U32))),
+    "weighted classes, 64 bits": (_CLASSES_OF_WEIGHTS, _signatures(_types_of(_I64), _I64,
+                                  _types_of(_I64))),
     "weights": (_WEIGHTS, _signatures(_OF_WEIGHTS, _F64, _OF_WEIGHTS)),
     "sums": (_SUMS, _signatures(_OF_SUMS, _F64, _OF_SUMS)),
 }
+LARGEST_SUM = 2 ** 31       # of class weights that are counted in 32 bits, with a sign
 # Bytes of an element of the kernel's arrays, and rows in a word of a block.
 ELEMENT = {"two classes, 16 bits": 2, "two classes, 32 bits": 4, "two weighted classes": 4,
-           "classes, 16 bits": 2, "classes, 32 bits": 4, "weights": 8, "sums": 8}
+           "classes, 16 bits": 2, "classes, 32 bits": 4, "weighted classes, 32 bits": 4,
+           "weighted classes, 64 bits": 8, "weights": 8, "sums": 8}
 
 
 def choose_kernel(class_sizes, min_leaf, weighted, class_weights=None):
     """Return the name of the kernel that is exact for such data, the fastest first."""
+    two = len(class_sizes) == 2 and min_leaf == 1
+    if class_weights is not None:
+        small = class_weights @ class_sizes < LARGEST_SUM
+        return ("two weighted classes" if two and small else
+                f"weighted classes, {32 if small else 64} bits")
     if weighted:
-        return "weights" if class_weights is None else "two weighted classes"
-    if len(class_sizes) == 2 and min_leaf == 1:
+        return "weights"
+    if two:
         return "two classes, 16 bits" if max(class_sizes) <= 32_767 else "two classes, 32 bits"
     return "classes, 16 bits" if sum(class_sizes) <= 65_535 else "classes, 32 bits"
 
@@ -92,7 +105,7 @@ def kernel_addresses(name):
 @cache
 def closure_address(name):
     """Compile or load the kernel that finds closures; return its address."""
-    totals = {2: _U16, 4: _U32}[ELEMENT[name]]
+    totals = {2: _U16, 4: _U32, 8: _I64}[ELEMENT[name]]
     return address_of(_kernels.add_closure, (types.int64, totals, types.int64, types.int64, _I64,
                                              types.uint64[::1], types.uint64[::1]))
 

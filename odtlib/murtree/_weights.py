@@ -205,7 +205,7 @@ def prepare(class_start, shared, node, totals, side_cost, best_by_size, node_sha
         rows[r] = r
     sum_up(local_bits, local_weights, rows, class_start, kept, width, n_classes, min_leaf, blocks,
            pairs, singles)
-    score_classes(pairs, singles, kept, width, n_classes, min_leaf, sides, best_by_size,
+    score_classes(pairs, singles, False, kept, width, n_classes, min_leaf, sides, best_by_size,
                   np.int64(0))
     write_costs(pairs, singles, kept, kept, width, n_classes, sides, totals, side_cost)
 
@@ -233,6 +233,5 @@ def children(feature, side, class_start, n_active, width, shared, node,
     list_side(blocks, width, class_start, n_classes, feature, side, rows, starts)
     sum_up(local_bits, local_weights, rows, starts, n_active, width, n_classes, min_leaf,
            child_blocks, child_pairs, child_singles)
-    score_children(pairs, singles, child_pairs, child_singles, n_classes + (min_leaf > 1),
-                   n_active, width, n_classes, min_leaf, sides, best_by_size,
-                   np.int64(0 if side == 1 else 4))
+    score_children(pairs, singles, child_pairs, child_singles, False, n_active, width, n_classes,
+                   min_leaf, sides, best_by_size, np.int64(0 if side == 1 else 4))

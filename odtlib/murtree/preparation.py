@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
+from math import lcm
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +19,7 @@ from . import _sums
 from ._cache import ENTRY
 from ._groups import group_words
 from ._kernels import (
-    CLASS_WEIGHT_0,
-    CLASS_WEIGHT_1,
+    CLASS_WEIGHTS,
     COUNT_PAIRS,
     KEYS_FROM_ROWS,
     MERGE_COLUMNS,
@@ -33,7 +34,10 @@ from ._search import N_CHOICE, N_COST, N_STATE, Levels, Scratch
 
 GROWTH_FOR_WEIGHTS = 2      # with fewer copies of rows their 16 bits are quicker than class weights
 MAX_COPIES = 4      # integer weights are written as copies while the rows grow at most this much
-LARGEST_SUM = 2 ** 31      # of class weights that are counted, in 32 bits with a sign
+FEW_COPIES = 12, 2 ** 15    # or at most this much, to no more than these
+FEW_WEIGHTS = 16    # so many different ones are tried for a common unit
+LARGEST_RATIO = 2 ** 20     # denominator of the ratio of two weights
+LARGEST_COUNT = 2 ** 53     # of class weights; costs are float64
 ROWS_FOR_A_SUM = 8  # so many rows are counted while the weight of one is added up
 CELLS_AT_A_TIME = 2 ** 22      # of the columns
 CELLS_IN_CACHE = 2 ** 17
@@ -81,7 +85,7 @@ class Problem:
     counters: dict
     unit: float = 1.0         # what a cost of 1 is in the objective
     least: float = 0.0        # no tree over all rows costs less, beside the offset
-    class_weights: np.ndarray | None = None      # (2,), where all rows of a class weigh the same
+    class_weights: np.ndarray | None = None     # (n_classes,), if rows of a class weigh alike
     sums: Sums | None = None  # of an additive objective
 
     @cached_property
@@ -91,7 +95,8 @@ class Problem:
 
     def reweighted(self, class_weights):
         """Return the same rows with other weights of their classes, None if that is not all."""
-        if self.class_weights is None or class_weights @ self.class_sizes >= LARGEST_SUM:
+        if self.class_weights is None or choose_kernel(
+                self.class_sizes, 1, True, class_weights) != self.kernel:
             return None
         weights = self.weights.copy()
         weights[:, 0] = np.repeat(class_weights, self.class_sizes)
@@ -202,16 +207,41 @@ def _distinct_columns(columns, clock=None):
     return first[bits[first].any(axis=1)]
 
 
-def weights_of_classes(y, weight):
-    """Return the weights of two classes, None unless all rows of a class have the same.
+def whole_weights(weight):
+    """Return weights as whole numbers, and what one of them stands for; None if they are not.
 
-    They are whole numbers that 32 bits can add up.
+    A few different weights are multiples of a number where that is so up to rounding, as weights
+    that balance classes are; others only if they are whole.
     """
-    ends = [weight[y == c][:1] for c in range(2)]
-    factors = np.array([end[0] if len(end) else 1.0 for end in ends])
-    if (factors % 1).any() or weight.sum() >= LARGEST_SUM or (weight != factors[y]).any():
+    if not (weight % 1).any() and weight.sum() < 2 ** 53:
+        unit = float(np.gcd.reduce(weight.astype(np.int64)))
+        return weight / unit, unit
+    values = np.unique(weight)[:FEW_WEIGHTS + 1]
+    if len(values) > FEW_WEIGHTS:
+        return None
+    ratios = [Fraction(ratio).limit_denominator(LARGEST_RATIO) for ratio in values / values[0]]
+    unit = values[0] / lcm(*(ratio.denominator for ratio in ratios))
+    whole = np.rint(weight / unit)
+    exact = np.abs(whole * unit - weight) <= 2 * np.spacing(weight)
+    return (whole, unit) if exact.all() and whole.sum() < 2 ** 53 else None
+
+
+def weights_of_classes(y, weight, n_classes):
+    """Return the weights of the classes, None unless all rows of a class have the same.
+
+    They are whole numbers whose sum costs can hold.
+    """
+    factors = np.ones(n_classes)
+    factors[y] = weight
+    if (factors % 1).any() or weight.sum() >= LARGEST_COUNT or (weight != factors[y]).any():
         return None
     return factors.astype(np.int64)
+
+
+def allows_copies(copies, n_rows):
+    """Tell whether so many copies of rows are quicker to count than weights are to add up."""
+    growth, most = FEW_COPIES
+    return copies <= max(MAX_COPIES * n_rows + 1024, min(growth * n_rows, most))
 
 
 def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_leaf=1,
@@ -245,9 +275,9 @@ def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_lea
             used = np.flatnonzero(table.ravel() > 0)
             left = table.ravel()[used]
             copies = left.sum() if min_samples_leaf == 1 and not (left % 1).any() else np.inf
-            if (n_classes == 2 and min_samples_leaf == 1 and copies > GROWTH_FOR_WEIGHTS * len(y)
+            if (counts is None and copies > GROWTH_FOR_WEIGHTS * len(y)
                     and len(y) <= ROWS_FOR_A_SUM * len(used)):
-                class_weights = weights_of_classes(y, weight)
+                class_weights = weights_of_classes(y, weight, n_classes)
             if class_weights is not None:       # two equal rows do not cancel out, and stay
                 offset, number = 0.0, np.ones(len(y))
             else:
@@ -256,7 +286,7 @@ def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_lea
                     number = np.ones(len(used))
                 else:
                     number = np.bincount(cells, counts, n_groups * n_classes)[used].astype(float)
-                if copies <= MAX_COPIES * len(used) + 1024:
+                if allows_copies(copies, len(used)):
                     copies, weight = weight.astype(np.int64), None
                     X, y = np.repeat(X, copies, axis=0), np.repeat(y, copies)
         elif offset:
@@ -369,12 +399,17 @@ def likely_kernel(y, n_classes, min_leaf, weight, by_class):
 
     ``by_class`` tells that the objective gives each class a weight.
     """
-    if by_class and weight is None and n_classes == 2 and min_leaf == 1:
-        return "two weighted classes"
-    copied = weight is None or (min_leaf == 1 and not (weight % 1).any()
-                                and weight.sum() <= MAX_COPIES * len(y) + 1024)
-    sizes = np.bincount(y, weight if copied else None, n_classes)
-    return choose_kernel(sizes, min_leaf, by_class or not copied)
+    if by_class and weight is None:
+        return choose_kernel(np.zeros(n_classes), min_leaf, True, np.ones(n_classes))
+    whole = None if weight is None or by_class else whole_weights(weight)
+    total = np.inf if whole is None else whole[0].sum()
+    if whole is not None and (min_leaf > 1 or total > GROWTH_FOR_WEIGHTS * len(y)):
+        by_class = weights_of_classes(y, whole[0], n_classes)
+        if by_class is not None:
+            return choose_kernel(np.bincount(y, minlength=n_classes), min_leaf, True, by_class)
+    copied = weight is None or (min_leaf == 1 and allows_copies(total, len(y)))
+    sizes = np.bincount(y, whole[0] if whole and copied else None, n_classes)
+    return choose_kernel(sizes, min_leaf, not copied)
 
 
 class Workspace:
@@ -385,7 +420,7 @@ class Workspace:
         n_rows, n_columns = len(problem.bits), len(problem.columns)
         n_classes, width = len(problem.class_sizes), 8 * problem.bits.shape[1]
         levels = max_depth + 1
-        element = ELEMENT[problem.kernel]
+        element, weights = ELEMENT[problem.kernel], problem.class_weights
         words = n_rows // (8 * element) + n_classes + 1
         blocks = words * width * element
         sums = problem.sums
@@ -396,21 +431,23 @@ class Workspace:
             sizes = (blocks, 8 * (sums.n_lines + 2) * n_rows, square, line, sides,
                      8 * (2 * n_rows + (4 + sums.n_counted) * words), square, line)
         else:                                             # weights have a matrix for numbers too
-            square = ((n_classes + (element == 8)) * width * width + 2048) * element
+            adds = problem.kernel == "weights"
+            square = ((n_classes + (adds or weights is not None)) * width * width + 2048) * element
             line = ((n_classes + 2) * width + n_classes + 32) * element
-            rows = 16 * n_rows + 64 if element == 8 else blocks
+            rows = 16 * n_rows + 64 if adds else blocks
             sizes = (blocks, rows, square, line, 8 * width * element, blocks, square, line)
         ends = np.cumsum([-(-size // 64) * 32 for size in (
             *sizes, levels * ((width + 1) * width + 32) * element)]).tolist()
         whole = aligned(2 * ends[-1], np.uint16)         # each begins with a line of the cache
         *of_node, totals = map(whole.__getitem__, map(slice, [0, *ends], ends))
         node = CountArrays(*of_node)
-        self.shape = np.zeros(_sums.LINE_OF + (0 if sums is None else len(sums.line_of)), np.int64)
+        self.shape = np.zeros(max(CLASS_WEIGHTS + n_classes, _sums.LINE_OF + (
+            0 if sums is None else len(sums.line_of))), np.int64)
         self.shape[[N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS,
                     COUNT_PAIRS]] = (n_classes, width, min_samples_leaf, merge_columns,
                                      keys_from_rows, count_pairs)
-        if problem.class_weights is not None:
-            self.shape[[CLASS_WEIGHT_0, CLASS_WEIGHT_1]] = problem.class_weights
+        if weights is not None:
+            self.shape[CLASS_WEIGHTS:CLASS_WEIGHTS + n_classes] = weights
         if sums is not None:
             self.shape[_sums.N_LINES:] = (sums.n_lines, sums.n_counted, sums.number,
                                           *sums.kernels, sums.n_sums, sums.adds_last,

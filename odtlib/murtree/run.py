@@ -124,6 +124,7 @@ class Run:
         self.hear = hear                             # is told of every tree
         self.model, self.rows, self.clock, self.options = model, rows, clock, search
         self.columns, self.y, self.sample_weight = rows.columns, rows.y, rows.weight
+        self.split_penalty = np.divide(model.split_penalty, rows.unit)
         self.depth = model._depth_within(len(self.y))
         self.nodes = model._nodes(len(self.y), most=depth is not None or fit is not None)
         # As deep as any tree fits the node budget.
@@ -179,7 +180,7 @@ class Run:
         return self.solver_type(
             self.problem, self.deepest if any_depth else depth, nodes, any_depth=any_depth,
             search=self.options, random_state=model.random_state,
-            split_penalty=np.divide(model.split_penalty, self.problem.unit),
+            split_penalty=self.split_penalty / self.problem.unit,
             min_samples_leaf=model.min_samples_leaf, n_jobs=effective_n_jobs(model.n_jobs))
 
     @property
@@ -187,7 +188,7 @@ class Run:
         """The depth of the deepest subproblem that splits with a price lead to."""
         problem = self.problem
         with np.errstate(over="ignore"):                # a tiny price limits nothing
-            splits = np.divide(problem.scale * problem.unit, self.model.split_penalty)
+            splits = problem.scale * problem.unit / self.split_penalty
         return int(min(len(problem.bits), len(problem.columns), splits)) + 2
 
     @property
@@ -247,9 +248,8 @@ class Run:
         """Return the objective of a tree that carries the class weights of the training rows."""
         leaves = np.flatnonzero(tree.feature < 0)
         right = tree.value[leaves, tree.label[leaves]]
-        penalties = np.asarray(self.model.split_penalty, np.float64)
-        spent = (penalties[tree.node_depth[tree.feature >= 0]].sum() if penalties.ndim
-                 else penalties * tree.n_splits)
+        spent = (self.split_penalty[tree.node_depth[tree.feature >= 0]].sum()
+                 if np.ndim(self.split_penalty) else self.split_penalty * tree.n_splits)
         return float((tree.value[leaves].sum(axis=1) - right).sum() + spent)
 
     def shown(self, cost):
@@ -316,7 +316,7 @@ class Run:
         """Return the best part of a tree that the node budget of the model allows."""
         if tree.n_splits <= self.most_nodes:
             return tree
-        return cut_back(tree, self.most_nodes, self.model.split_penalty)
+        return cut_back(tree, self.most_nodes, self.split_penalty)
 
     def adopt_tree(self, tree, event):
         """Make a tree the one to beat, if it is better."""

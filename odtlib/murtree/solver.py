@@ -178,7 +178,7 @@ class Solver:
 
     def _leaf(self, rows):
         """Return cost and prediction of a leaf."""
-        if self.problem.kernel in ("weights", "two weighted classes"):
+        if self.problem.class_weights is not None or self.problem.kernel == "weights":
             sums = np.bincount(self.row_class[rows], weights=self.row_weight[rows],
                                minlength=len(self.class_start) - 1).tolist()
         else:

@@ -12,38 +12,40 @@ from odtlib.report import pluralised
 from odtlib.tree import DecisionTree
 from odtlib.trees import cut_back
 
-from .preparation import MANY_ROWS, grouped_rows
+from .preparation import MANY_ROWS, grouped_rows, whole_weights
 from .run import Rows, Run
 
 
 def error_rows(model, columns, y, weight, clock, search):
     """Return the rows for the errors; of equal ones with equal labels one, where they are many.
 
-    Whole weights are divided by their greatest common divisor.
+    Weights become whole numbers where they are multiples of one number.
     """
     merges = model.min_samples_leaf == 1 and search.merge_rows and not clock.expired
     groups = grouped_rows(columns) if merges and len(y) >= MANY_ROWS else None
     given = Rows(columns, y, weight, groups=groups)
-    whole = weight is None or not (weight % 1).any() and weight.sum() < 2 ** 53
-    if not merges or not whole or np.any(model.split_penalty):
+    whole = (None, 1.0) if weight is None else whole_weights(weight)
+    if whole is None:
         return given
+    weights, unit = whole
     kept = slice(None)
     if groups is not None:
         n_classes, n_groups = len(model.classes_), len(groups[1])
         cells = groups[0] * np.int64(n_classes) + y
-        totals = np.bincount(cells, weight, n_groups * n_classes)
+        totals = np.bincount(cells, weights, n_groups * n_classes)
         used = np.flatnonzero(totals)
         if 2 * len(used) <= len(y):
             first = np.zeros(len(totals), np.int64)
             first[cells] = np.arange(len(y))
-            kept, weight, group = first[used], totals[used], used // n_classes
+            kept, weights, group = first[used], totals[used], used // n_classes
             groups = group, np.searchsorted(group, np.arange(n_groups))
-    unit = 1.0 if weight is None else float(np.gcd.reduce(weight.astype(np.int64)))
     if unit == 1 and isinstance(kept, slice):
         return given
-    weight = weight / unit
-    return Rows(columns[kept], y[kept], None if (weight == 1).all() else weight, unit,
-                groups=groups, as_given=lambda tree: tree._with(value=unit * tree.value))
+    if weights is not None and (weights == 1).all():
+        weights = None
+    return Rows(columns[kept], y[kept], weights, unit, groups=groups,
+                as_given=lambda tree: tree._with(value=unit * tree.value) if unit % 1 == 0 else
+                tree.with_counts(columns, y, len(model.classes_), weight, relabel=False))
 
 
 def balanced_rows(model, columns, y, weight):

@@ -14,7 +14,8 @@ from odtlib.murtree.solver import Solver
 from tests.murtree.building import build
 
 KERNELS = ["two classes, 16 bits", "two classes, 32 bits", "two weighted classes",
-           "classes, 16 bits", "classes, 32 bits", "weights"]
+           "classes, 16 bits", "classes, 32 bits", "weighted classes, 32 bits",
+           "weighted classes, 64 bits", "weights"]
 FACTORS = [(None, None), (3, 5)]      # of the counts that are added and of those taken off
 
 
@@ -50,7 +51,7 @@ def solver(X, y, n_classes, kernel, depth, nodes, weight=None, **options):
     min_leaf = options.get("min_samples_leaf", 1)
     problem = prepare(X, y, n_classes, weight, merge_rows=False, min_samples_leaf=min_leaf)
     problem.kernel = kernel
-    if kernel == "two weighted classes":
+    if "weighted" in kernel:
         last = np.cumsum(problem.class_sizes) - 1
         problem.class_weights = problem.weights[last, 0].astype(int)
     return build(Solver, problem, depth, nodes, **options)
@@ -79,7 +80,7 @@ def packed(rows, n_words, bits, element):
 
 
 @pytest.mark.parametrize("factor, less", FACTORS)
-@pytest.mark.parametrize("element", [np.uint16, np.uint32])
+@pytest.mark.parametrize("element", [np.uint16, np.uint32, np.int64])
 def test_pairwise_counts_of_any_number_of_words(element, factor, less):
     rng, bits = np.random.default_rng(4), 8 * np.dtype(element).itemsize
     for width, n_active, first, second in [
@@ -98,7 +99,7 @@ def test_pairwise_counts_of_any_number_of_words(element, factor, less):
                               expected.astype(element))
 
 
-@pytest.mark.parametrize("element", [np.uint16, np.uint32])
+@pytest.mark.parametrize("element", [np.uint16, np.uint32, np.int64])
 @pytest.mark.parametrize("factor, less", FACTORS)
 @pytest.mark.parametrize("seed", range(10))
 def test_a_strip_of_pairwise_counts(element, factor, less, seed):
@@ -170,7 +171,7 @@ def test_fronts_of_both_children(kernel, n_rows):
         assert search.value() == expected
 
 
-@pytest.mark.parametrize("kernel", ["classes, 16 bits", "classes, 32 bits", "weights"])
+@pytest.mark.parametrize("kernel", [kernel for kernel in KERNELS if "two" not in kernel])
 @pytest.mark.parametrize("min_leaf", [2, 7, 25])
 def test_minimum_leaf_size(kernel, min_leaf):
     rng = np.random.default_rng(min_leaf)
@@ -209,10 +210,32 @@ def test_counts_times_the_weights_of_two_classes(n_rows, classes):
         assert search.value() == expected[nodes]
 
 
-def test_class_weights_too_large_for_their_kernel_are_summed():
+@pytest.mark.parametrize("n_rows", [40, 1500, 4000])
+@pytest.mark.parametrize("largest", [1, 9, 2 ** 18, 2 ** 36])
+@pytest.mark.parametrize("min_leaf", [1, 3, 20])
+def test_counts_times_the_weights_of_several_classes(n_rows, largest, min_leaf):
+    rng = np.random.default_rng(n_rows)
+    for n_classes in (2, 3, 5) if min_leaf > 1 else (3, 5):
+        X, y = data(rng, n_rows, 35, n_classes)
+        classes = rng.integers(1, largest + 1, n_classes)
+        weight = classes[y].astype(float)
+        expected = front(X, y, weight, n_classes, min_leaf)
+        for bits in (32, 64) if weight.sum() < 2 ** 31 else (64,):
+            for nodes in range(4):
+                search = solver(X, y, n_classes, f"weighted classes, {bits} bits", 2, nodes, weight,
+                                min_samples_leaf=min_leaf)
+                assert search.solve(2, nodes)
+                assert search.value() == expected[nodes]
+
+
+@pytest.mark.parametrize("factor, min_leaf, kernel", [
+    (2 ** 25, 1, "two weighted classes"), (2 ** 28, 1, "weighted classes, 64 bits"),
+    (5, 2, "weighted classes, 32 bits"), (2 ** 28, 2, "weighted classes, 64 bits"),
+    (2 ** 52, 2, "weights"), (5.5, 2, "weights")])
+def test_class_weights_have_the_kernel_that_holds_their_sum(factor, min_leaf, kernel):
     X, y = data(np.random.default_rng(0), 60, 8, 2)
-    for factor, kernel in ((2 ** 25, "two weighted classes"), (2 ** 28, "weights")):
-        assert prepare(X, y, 2, np.where(y == 1, factor, 1)).kernel == kernel
+    weight = np.where(y == 1, factor, 1)
+    assert prepare(X, y, 2, weight, min_samples_leaf=min_leaf).kernel == kernel
 
 
 def test_counts_beyond_16_bits():

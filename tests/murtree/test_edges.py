@@ -12,7 +12,7 @@ from sklearn.base import clone
 from odtlib import MurTreeClassifier, MurTreeRegressor
 from odtlib._numba import warm as _warm
 from odtlib.murtree._objectives import kernel_addresses
-from odtlib.murtree.preparation import likely_kernel, prepare
+from odtlib.murtree.preparation import likely_kernel, prepare, whole_weights
 from tests.murtree.building import build
 
 
@@ -178,10 +178,12 @@ def test_the_kernel_that_is_chosen_is_the_likely_one():
     for _ in range(200):
         n, n_classes = int(rng.integers(2, 400)), int(rng.integers(2, 4))
         X, y = rng.integers(0, 2, (n, 9)), rng.integers(0, n_classes, n)
-        weight = [None, rng.integers(1, 5, n), rng.integers(1, 40, n), rng.random(n) + 0.1][
-            rng.integers(4)]
-        min_leaf = int(rng.integers(1, 3))
-        kernel = prepare(X, y, n_classes, weight, min_samples_leaf=min_leaf).kernel
+        weight = [None, rng.integers(1, 5, n), rng.integers(1, 40, n), rng.random(n) + 0.1,
+                  (n / (1 + np.bincount(y)))[y], rng.integers(1, 9, n_classes)[y]][rng.integers(6)]
+        min_leaf, whole = int(rng.integers(1, 3)), weight
+        if weight is not None and (numbers := whole_weights(weight)) is not None:
+            whole = numbers[0]
+        kernel = prepare(X, y, n_classes, whole, min_samples_leaf=min_leaf).kernel
         other += kernel != likely_kernel(y, n_classes, min_leaf, weight, False)
     assert other < 20
     many = np.repeat([0, 1], [40_000, 10])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch
+from odtlib.murtree.preparation import whole_weights
 from odtlib.tolerance import PROOF, ROUNDING
 from tests.murtree.building import build
 from tests.murtree.test_regressor import best_loss
@@ -51,6 +52,48 @@ def test_whole_weights_are_exact_however_large(min_samples_leaf):
     model.fit(X, y, weight)
     optimum = best_tree_cost(X, y, weight, 2, 2, 3, min_samples_leaf)
     assert model.report_.objective == model.verify(X, y, weight) == optimum
+
+
+def test_weights_become_whole_numbers():
+    for given, whole in (
+            ([0.5, 1.5, 1.0], [1, 3, 2]), ([0.1, 0.2, 0.1 + 0.2], [1, 2, 3]), ([7.0, 21.0], [1, 3]),
+            ([1e-9, 3e-9], [1, 3]), ([1e300, 2.5e300], [2, 5]), ([1.0, 1e-9], [10 ** 9, 1]),
+            ([500 / 613, 500 / 387], [387, 613])):
+        numbers, unit = whole_weights(np.array(given))
+        assert numbers.tolist() == whole
+        assert numbers * unit == pytest.approx(given, rel=1e-15)
+    for given in ([1.0, 2 ** 0.5], [1.0, 1.0 + 1e-12], [1.0, 1e-17], np.sqrt(np.arange(1.0, 30.0))):
+        assert whole_weights(np.array(given)) is None
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"max_nodes": 2}, {"min_samples_leaf": 3}, {"split_penalty": 0.4}, {"max_leaf_nodes": 3},
+    {"split_penalty": 0.4, "min_samples_leaf": 2}, {"split_penalty": [0.5, 0.2]}])
+def test_multiples_of_a_number_cost_what_sums_of_weights_do(options):
+    rng = np.random.default_rng(11)
+    sizes = {name: value for name, value in options.items() if name != "split_penalty"}
+    for trial in range(25):
+        n_classes = int(rng.integers(2, 4))
+        X, y = rng.integers(0, 2, (30, 5)), rng.integers(0, n_classes, 30)
+        y[:n_classes] = np.arange(n_classes)
+        per_class = trial % 2 == 0
+        weight = rng.integers(1, 8, n_classes)[y] if per_class else rng.integers(1, 8, 30)
+        weight = weight * rng.choice([1 / 7, 0.3, 1e-3, 12.0])
+        penalty = options.get("split_penalty", 0.0) * np.ones(2) * weight.mean()
+        model = MurTreeClassifier(2, split_penalty=penalty.tolist() if "split_penalty" in options
+                                  else 0.0, **sizes).fit(X, y, weight)
+        report = model.report_
+        optimum = best_tree_cost(X, y, weight, n_classes, 2,
+                                 sizes.get("max_nodes", sizes.get("max_leaf_nodes", 4) - 1),
+                                 sizes.get("min_samples_leaf", 1), penalty)
+        assert report.status == "optimal"
+        assert report.objective == pytest.approx(optimum, rel=1e-12)
+        assert report.lower_bound == pytest.approx(optimum, rel=1e-12)
+        assert model.verify(X, y, weight) == pytest.approx(optimum, rel=1e-12)
+        assert model.tree_.value[0] == pytest.approx(np.bincount(y, weight), rel=1e-12)
+        if "split_penalty" not in options:
+            path = model.path(X, y, weight)
+            assert path[-1].objective == pytest.approx(optimum, rel=1e-12)
 
 
 def test_small_weights_keep_their_path():
