@@ -3,7 +3,7 @@
 The search hands on the same arrays of 16-bit words whatever the objective; a kernel is compiled to
 look at them as the numbers that it needs: counts of 16 bits, counts of 32 bits (for more than
 32,767 rows of two classes, or 65,535 rows of several, or classes with a weight each), or sums of
-weights.
+weights, which are integers of either size where they fit.
 """
 
 from __future__ import annotations
@@ -56,8 +56,10 @@ _CLASSES_OF_WEIGHTS = (_kernels.open_node, _kernels.prepare_classes_of_weights,
                        _kernels.children_classes_of_weights, *_TWO_CLASSES[3:])
 _WEIGHTS = (_weights.open_node, _weights.prepare, _weights.children, *_TWO_CLASSES[3:])
 _SUMS = (_sums.open_sums, _sums.prepare_sums, _sums.children_sums, *_TWO_CLASSES[3:])
-_OF_WEIGHTS, _OF_SUMS = (types.NamedTuple((_I64, *4 * [_F64], _I64, _F64, _F64), kind)
-                         for kind in (WeightArrays, SumArrays))
+_OF_FLOATS, _OF_16_BITS, _OF_32_BITS, _OF_SUMS = (
+    types.NamedTuple((_I64, *4 * [element], _I64, element, element), kind)
+    for element, kind in ((_F64, WeightArrays), (_U16, WeightArrays), (_U32, WeightArrays),
+                          (_F64, SumArrays)))
 _OBJECTIVES = {
     "two classes, 16 bits": (_TWO_CLASSES, _signatures(_types_of(_U16, _I16), _U16,
                              _types_of(_U16))),
@@ -71,25 +73,35 @@ _OBJECTIVES = {
                                   _types_of(_U32))),
     "weighted classes, 64 bits": (_CLASSES_OF_WEIGHTS, _signatures(_types_of(_I64), _I64,
                                   _types_of(_I64))),
-    "weights": (_WEIGHTS, _signatures(_OF_WEIGHTS, _F64, _OF_WEIGHTS)),
+    "whole weights, 16 bits": (_WEIGHTS, _signatures(_OF_16_BITS, _U16, _OF_16_BITS)),
+    "whole weights, 32 bits": (_WEIGHTS, _signatures(_OF_32_BITS, _U32, _OF_32_BITS)),
+    "weights": (_WEIGHTS, _signatures(_OF_FLOATS, _F64, _OF_FLOATS)),
     "sums": (_SUMS, _signatures(_OF_SUMS, _F64, _OF_SUMS)),
 }
 LARGEST_SUM = 2 ** 31       # of class weights that are counted in 32 bits, with a sign
-# Bytes of an element of the kernel's arrays, and rows in a word of a block.
+# Bytes of an element of the kernel's arrays; and of a word of a block, whose bits are rows.
 ELEMENT = {"two classes, 16 bits": 2, "two classes, 32 bits": 4, "two weighted classes": 4,
            "classes, 16 bits": 2, "classes, 32 bits": 4, "weighted classes, 32 bits": 4,
-           "weighted classes, 64 bits": 8, "weights": 8, "sums": 8}
+           "weighted classes, 64 bits": 8, "whole weights, 16 bits": 2,
+           "whole weights, 32 bits": 4, "weights": 8, "sums": 8}
+ADDING = {"whole weights, 16 bits", "whole weights, 32 bits", "weights", "sums"}   # row by row
+WORD = {kernel: 8 if kernel in ADDING else size for kernel, size in ELEMENT.items()}
 
 
-def choose_kernel(class_sizes, min_leaf, weighted, class_weights=None):
-    """Return the name of the kernel that is exact for such data, the fastest first."""
+def choose_kernel(class_sizes, min_leaf, weight, class_weights=None):
+    """Return the name of the kernel that is exact for such data, the fastest first.
+
+    ``weight`` is the weight of all rows if it is added up from whole numbers, infinite if from
+    others, and 0 where rows are counted.
+    """
     two = len(class_sizes) == 2 and min_leaf == 1
     if class_weights is not None:
         small = class_weights @ class_sizes < LARGEST_SUM
         return ("two weighted classes" if two and small else
                 f"weighted classes, {32 if small else 64} bits")
-    if weighted:
-        return "weights"
+    if weight:
+        return ("whole weights, 16 bits" if weight < 2 ** 16 else
+                "whole weights, 32 bits" if weight < LARGEST_SUM else "weights")
     if two:
         return "two classes, 16 bits" if max(class_sizes) <= 32_767 else "two classes, 32 bits"
     return "classes, 16 bits" if sum(class_sizes) <= 65_535 else "classes, 32 bits"

@@ -78,7 +78,6 @@ from ._kernels import (
     SPLIT_0,
     SPLIT_1,
     best_sizes,
-    pack_rows,
 )
 from ._weights import open_rows
 
@@ -118,16 +117,12 @@ def open_sums(rows, starts, candidates, n_candidates, keys_from_rows, shared, no
     """
     shape, numbers, amounts, lists = shared.shape, shared.numbers, node.amounts, node.lists
     n_rows, per_row = starts[1], shape[N_LINES] + 2
-    open_rows(rows, n_rows, per_row, candidates, n_candidates, keys_from_rows, shared, active,
-              column_keys, node_shape)
+    open_rows(rows, n_rows, per_row, candidates, n_candidates, keys_from_rows, shared, lists,
+              node.blocks, active, column_keys, node_shape)
     for line in range(per_row - 1):
         for r in range(n_rows):
             amounts[line * n_rows + r] = numbers[per_row * np.int64(rows[r]) + line]
-    for r in range(n_rows):
-        lists[r] = r
-    width, n_words = node_shape[1], (n_rows + 63) // 64
-    pack_rows(shared.local_bits, width // 8, lists, np.int64(0), n_rows, node.blocks, width,
-              np.int64(0))
+    n_words = (n_rows + 63) // 64
     for c in range(shape[N_COUNTED]):
         for word in range(n_words):
             bits = np.int64(0)

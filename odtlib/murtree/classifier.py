@@ -228,9 +228,9 @@ class MurTreeClassifier(CertifiedColumns, GoodTreesMixin, BudgetPathMixin, Binar
             seconds += warm_up_fronts()
         if hasattr(self.search, "run_of"):
             return seconds + self.search.warm_up()
-        kernel = "weights" if costs is not None else "sums" if self._additive else likely_kernel(
+        kernel = "sums" if self._additive else likely_kernel(
             y, len(self.classes_), self.min_samples_leaf, sample_weight,
-            self.objective != "errors")
+            self.objective != "errors", costs)
         return seconds + warm_up_search(kernel, self.search)
 
     def _solve(self, X, y, sample_weight, task=None, protected=None, costs=None, tolerance=None):

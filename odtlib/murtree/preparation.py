@@ -29,12 +29,11 @@ from ._kernels import (
     CountArrays,
     SharedArrays,
 )
-from ._objectives import ELEMENT, choose_kernel
+from ._objectives import ELEMENT, WORD, choose_kernel
 from ._search import N_CHOICE, N_COST, N_STATE, Levels, Scratch
 
 GROWTH_FOR_WEIGHTS = 2      # with fewer copies of rows their 16 bits are quicker than class weights
 MAX_COPIES = 4      # integer weights are written as copies while the rows grow at most this much
-FEW_COPIES = 12, 2 ** 15    # or at most this much, to no more than these
 FEW_WEIGHTS = 16    # so many different ones are tried for a common unit
 LARGEST_RATIO = 2 ** 20     # denominator of the ratio of two weights
 LARGEST_COUNT = 2 ** 53     # of class weights; costs are float64
@@ -96,7 +95,7 @@ class Problem:
     def reweighted(self, class_weights):
         """Return the same rows with other weights of their classes, None if that is not all."""
         if self.class_weights is None or choose_kernel(
-                self.class_sizes, 1, True, class_weights) != self.kernel:
+                self.class_sizes, 1, 0.0, class_weights) != self.kernel:
             return None
         weights = self.weights.copy()
         weights[:, 0] = np.repeat(class_weights, self.class_sizes)
@@ -221,6 +220,8 @@ def whole_weights(weight):
         return None
     ratios = [Fraction(ratio).limit_denominator(LARGEST_RATIO) for ratio in values / values[0]]
     unit = values[0] / lcm(*(ratio.denominator for ratio in ratios))
+    if unit < np.finfo(float).tiny:
+        return None
     whole = np.rint(weight / unit)
     exact = np.abs(whole * unit - weight) <= 2 * np.spacing(weight)
     return (whole, unit) if exact.all() and whole.sum() < 2 ** 53 else None
@@ -238,10 +239,9 @@ def weights_of_classes(y, weight, n_classes):
     return factors.astype(np.int64)
 
 
-def allows_copies(copies, n_rows):
-    """Tell whether so many copies of rows are quicker to count than weights are to add up."""
-    growth, most = FEW_COPIES
-    return copies <= max(MAX_COPIES * n_rows + 1024, min(growth * n_rows, most))
+def total_of(weight):
+    """Return what rows weigh together, if in whole numbers; infinity if not, 0 without weights."""
+    return 0.0 if weight is None else np.inf if (weight % 1).any() else weight.sum()
 
 
 def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_leaf=1,
@@ -286,7 +286,7 @@ def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_lea
                     number = np.ones(len(used))
                 else:
                     number = np.bincount(cells, counts, n_groups * n_classes)[used].astype(float)
-                if allows_copies(copies, len(used)):
+                if copies <= MAX_COPIES * len(used) + 1024:
                     copies, weight = weight.astype(np.int64), None
                     X, y = np.repeat(X, copies, axis=0), np.repeat(y, copies)
         elif offset:
@@ -305,7 +305,7 @@ def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_lea
         weights[:, 0], weights[:, 1] = weight[by_class], number[by_class]
     columns = _distinct_columns(X, clock) if merge_columns else varying_columns(X)
     class_sizes = np.bincount(y, minlength=n_classes)
-    kernel = choose_kernel(class_sizes, min_samples_leaf, weight is not None, class_weights)
+    kernel = choose_kernel(class_sizes, min_samples_leaf, total_of(weight), class_weights)
     counters = {"rows_cancelled": n_given - len(X) if weight is None else 0,
                 "columns_merged": X.shape[1] - len(columns)}
     return Problem(packed_rows(X, rows=by_class, columns=columns), class_sizes, columns, weights,
@@ -394,22 +394,27 @@ def prepare_sums(X, fitted, *, min_samples_leaf=1, merge_columns=True, clock=Non
                   costs, leaf, rounds_off(fitted.costs, numbers, n_free, fitted.scale)))
 
 
-def likely_kernel(y, n_classes, min_leaf, weight, by_class):
+def likely_kernel(y, n_classes, min_leaf, weight, by_class, costs=None):
     """Return the kernel that :func:`prepare` chooses for most such data, before it is prepared.
 
-    ``by_class`` tells that the objective gives each class a weight.
+    ``by_class`` tells that the objective gives each class a weight, and ``costs``, (n_rows,
+    n_classes), are those of labels.
     """
+    if costs is not None:
+        saved = costs.max(axis=1, keepdims=True) - costs
+        y, weight = np.nonzero(saved)[1], saved[saved > 0]
+        return choose_kernel(np.bincount(y, minlength=n_classes), 2, total_of(weight))
     if by_class and weight is None:
-        return choose_kernel(np.zeros(n_classes), min_leaf, True, np.ones(n_classes))
+        return choose_kernel(np.zeros(n_classes), min_leaf, 0.0, np.ones(n_classes))
     whole = None if weight is None or by_class else whole_weights(weight)
-    total = np.inf if whole is None else whole[0].sum()
+    total = 0.0 if weight is None else np.inf if whole is None else whole[0].sum()
     if whole is not None and (min_leaf > 1 or total > GROWTH_FOR_WEIGHTS * len(y)):
         by_class = weights_of_classes(y, whole[0], n_classes)
         if by_class is not None:
-            return choose_kernel(np.bincount(y, minlength=n_classes), min_leaf, True, by_class)
-    copied = weight is None or (min_leaf == 1 and allows_copies(total, len(y)))
+            return choose_kernel(np.bincount(y, minlength=n_classes), min_leaf, 0.0, by_class)
+    copied = weight is None or min_leaf == 1 and total <= MAX_COPIES * len(y) + 1024
     sizes = np.bincount(y, whole[0] if whole and copied else None, n_classes)
-    return choose_kernel(sizes, min_leaf, not copied)
+    return choose_kernel(sizes, min_leaf, 0.0 if copied else total)
 
 
 class Workspace:
@@ -421,17 +426,18 @@ class Workspace:
         n_classes, width = len(problem.class_sizes), 8 * problem.bits.shape[1]
         levels = max_depth + 1
         element, weights = ELEMENT[problem.kernel], problem.class_weights
-        words = n_rows // (8 * element) + n_classes + 1
-        blocks = words * width * element
+        word = WORD[problem.kernel]
+        words = n_rows // (8 * word) + n_classes + 1
+        blocks = words * width * word
         sums = problem.sums
         if sums is not None:
             square = 8 * sums.n_lines * width * width + 1024
             line = 8 * (sums.n_lines + 2) * (width + 1) + 512
             sides = 8 * (_sums.N_SIDES * width + _sums.SPARE + _sums.LEAVES * (sums.n_sums + 1))
             sizes = (blocks, 8 * (sums.n_lines + 2) * n_rows, square, line, sides,
-                     8 * (2 * n_rows + (4 + sums.n_counted) * words), square, line)
+                     8 * words * max(width, 128 + 4 + sums.n_counted), square, line)
         else:                                             # weights have a matrix for numbers too
-            adds = problem.kernel == "weights"
+            adds = "weights" in problem.kernel
             square = ((n_classes + (adds or weights is not None)) * width * width + 2048) * element
             line = ((n_classes + 2) * width + n_classes + 32) * element
             rows = 16 * n_rows + 64 if adds else blocks

@@ -18,7 +18,7 @@ from odtlib.tolerance import ROUNDING
 from . import _search as S
 from ._cache import ENTRY, find_problem, move_entries, root_of
 from ._kernels import IMPURITY
-from ._objectives import ELEMENT, closure_address, cost_addresses, kernel_addresses
+from ._objectives import ADDING, ELEMENT, closure_address, cost_addresses, kernel_addresses
 from .greedy import cart, gini
 from .options import DEFAULT, MurTreeSearch
 from .preparation import Problem, Sums, Workspace, grouped_rows, packed_rows
@@ -32,7 +32,8 @@ NO_LIMIT = 1 << 60
 FAMILY_STEP = 1 << 12   # more levels than there are
 LONG_STEP = 0.2         # seconds of a step that a Ctrl-C does not wait for
 # Seconds that a depth-two problem takes per pair of columns: for each row, and for each class.
-SECONDS_PER_PAIR = {2: (4e-12, 8e-9), 4: (8e-12, 1.6e-8), 8: (5e-10, 1.6e-8)}
+SECONDS_PER_PAIR = {2: (4e-12, 8e-9), 4: (8e-12, 1.6e-8), 8: (1.6e-11, 1.6e-8)}
+SECONDS_PER_BYTE = 6e-11     # of a sum to which a row is added
 
 
 class Solver:
@@ -71,6 +72,8 @@ class Solver:
                  and (problem.kernel != "weights" or not (self.row_weight % 1).any()))
         self.slack = 0.0 if exact else ROUNDING * problem.scale
         per_row, per_class = SECONDS_PER_PAIR[ELEMENT[problem.kernel]]
+        if problem.kernel in ADDING:
+            per_row = SECONDS_PER_BYTE * ELEMENT[problem.kernel]
         self.longest_step = len(problem.columns) ** 2 * (
             per_row * len(problem.bits) + per_class * len(sizes))
         shared = not any_depth and max_nodes < 2 ** max_depth - 1   # by the children of a split
@@ -178,7 +181,7 @@ class Solver:
 
     def _leaf(self, rows):
         """Return cost and prediction of a leaf."""
-        if self.problem.class_weights is not None or self.problem.kernel == "weights":
+        if "weight" in self.problem.kernel:
             sums = np.bincount(self.row_class[rows], weights=self.row_weight[rows],
                                minlength=len(self.class_start) - 1).tolist()
         else:

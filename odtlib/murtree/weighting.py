@@ -25,7 +25,7 @@ def error_rows(model, columns, y, weight, clock, search):
     groups = grouped_rows(columns) if merges and len(y) >= MANY_ROWS else None
     given = Rows(columns, y, weight, groups=groups)
     whole = (None, 1.0) if weight is None else whole_weights(weight)
-    if whole is None:
+    if whole is None or np.max(model.split_penalty) > LARGEST * whole[1]:
         return given
     weights, unit = whole
     kept = slice(None)

@@ -15,7 +15,8 @@ from tests.murtree.building import build
 
 KERNELS = ["two classes, 16 bits", "two classes, 32 bits", "two weighted classes",
            "classes, 16 bits", "classes, 32 bits", "weighted classes, 32 bits",
-           "weighted classes, 64 bits", "weights"]
+           "weighted classes, 64 bits", "whole weights, 16 bits", "whole weights, 32 bits",
+           "weights"]
 FACTORS = [(None, None), (3, 5)]      # of the counts that are added and of those taken off
 
 
@@ -183,6 +184,22 @@ def test_minimum_leaf_size(kernel, min_leaf):
         assert search.value() == expected[nodes]
 
 
+@pytest.mark.parametrize("n_rows", [40, 130, 1500])
+@pytest.mark.parametrize("largest, bits", [(40, 16), (2 ** 20, 32)])
+@pytest.mark.parametrize("min_leaf", [1, 4])
+def test_whole_weights_are_summed(n_rows, largest, bits, min_leaf):
+    rng = np.random.default_rng(n_rows)
+    for n_classes in (2, 3):
+        X, y = data(rng, n_rows, 40, n_classes)
+        weight = rng.integers(largest // 2, largest, n_rows).astype(float)
+        expected = front(X, y, weight, n_classes, min_leaf)
+        for nodes in range(4):
+            search = solver(X, y, n_classes, f"whole weights, {bits} bits", 2, nodes, weight,
+                            min_samples_leaf=min_leaf)
+            assert search.solve(2, nodes)
+            assert search.value() == expected[nodes]
+
+
 def test_weights_are_summed():
     rng = np.random.default_rng(5)
     X, y = data(rng, 60, 33, 3)
@@ -250,13 +267,16 @@ def test_counts_beyond_16_bits():
     assert search.value() == (y != (X[:, 0] ^ X[:, 1])).sum()
 
 
-@pytest.mark.parametrize("sizes, min_leaf, weighted, kernel", [
-    ((32_767, 32_767), 1, False, "two classes, 16 bits"),
-    ((32_768, 5), 1, False, "two classes, 32 bits"),
-    ((40_000, 5), 2, False, "classes, 16 bits"),
-    ((30_000, 30_000, 5_535), 1, False, "classes, 16 bits"),
-    ((30_000, 30_000, 5_536), 1, False, "classes, 32 bits"),
-    ((5, 5), 1, True, "weights"),
+@pytest.mark.parametrize("sizes, min_leaf, weight, kernel", [
+    ((32_767, 32_767), 1, 0, "two classes, 16 bits"),
+    ((32_768, 5), 1, 0, "two classes, 32 bits"),
+    ((40_000, 5), 2, 0, "classes, 16 bits"),
+    ((30_000, 30_000, 5_535), 1, 0, "classes, 16 bits"),
+    ((30_000, 30_000, 5_536), 1, 0, "classes, 32 bits"),
+    ((5, 5), 1, 65_535, "whole weights, 16 bits"),
+    ((5, 5), 1, 65_536, "whole weights, 32 bits"),
+    ((5, 5), 1, 2 ** 31, "weights"),
+    ((5, 5), 1, np.inf, "weights"),
 ])
-def test_the_narrowest_exact_kernel_is_chosen(sizes, min_leaf, weighted, kernel):
-    assert choose_kernel(np.array(sizes), min_leaf, weighted) == kernel
+def test_the_narrowest_exact_kernel_is_chosen(sizes, min_leaf, weight, kernel):
+    assert choose_kernel(np.array(sizes), min_leaf, weight) == kernel
