@@ -622,8 +622,8 @@ def children_two_classes(feature, side, class_start, n_active, width, shared, no
 
 
 @njit(**ADDRESSED)
-def prepare_weighted_classes(class_start, shared, node, totals, side_cost,
-                             best_by_size, node_shape):
+def prepare_two_weighted_classes(class_start, shared, node, totals, side_cost, best_by_size,
+                                 node_shape):
     """Count an open node of two classes that each have a weight; see :func:`prepare_classes`.
 
     The arguments are those of the module's docstring.
@@ -634,8 +634,8 @@ def prepare_weighted_classes(class_start, shared, node, totals, side_cost,
 
 
 @njit(**ADDRESSED)
-def children_weighted_classes(feature, side, class_start, n_active, width, shared,
-                              node, best_by_size):
+def children_two_weighted_classes(feature, side, class_start, n_active, width, shared, node,
+                                  best_by_size):
     """Solve both children of ``feature`` to depth two, of two classes that each have a weight.
 
     The arguments are those of the module's docstring; see :func:`children_classes`.
@@ -899,8 +899,8 @@ def children_classes(feature, side, class_start, n_active, width, shared, node,
 
 
 @njit(**ADDRESSED)
-def prepare_classes_of_weights(class_start, shared, node, totals, side_cost, best_by_size,
-                               node_shape):
+def prepare_weighted_classes(class_start, shared, node, totals, side_cost, best_by_size,
+                             node_shape):
     """Count an open node of classes that each have a weight; see :func:`prepare_classes`.
 
     The arguments are those of the module's docstring.
@@ -910,8 +910,8 @@ def prepare_classes_of_weights(class_start, shared, node, totals, side_cost, bes
 
 
 @njit(**ADDRESSED)
-def children_classes_of_weights(feature, side, class_start, n_active, width, shared, node,
-                                best_by_size):
+def children_weighted_classes(feature, side, class_start, n_active, width, shared, node,
+                              best_by_size):
     """Solve both children of ``feature`` to depth two, of classes that each have a weight.
 
     The arguments are those of the module's docstring; see :func:`children_classes`.

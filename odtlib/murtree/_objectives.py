@@ -48,12 +48,12 @@ def _signatures(count_arrays, totals, unsigned):
 _TWO_CLASSES = (_kernels.open_node, _kernels.prepare_two_classes, _kernels.children_two_classes,
                 _kernels.bound_by_similarity, _kernels.bound_by_earlier_node,
                 _kernels.weigh_children)
-_WEIGHTED_CLASSES = (_kernels.open_node, _kernels.prepare_weighted_classes,
-                     _kernels.children_weighted_classes, *_TWO_CLASSES[3:])
+_TWO_WEIGHTED_CLASSES = (_kernels.open_node, _kernels.prepare_two_weighted_classes,
+                         _kernels.children_two_weighted_classes, *_TWO_CLASSES[3:])
 _CLASSES = (_kernels.open_node, _kernels.prepare_classes, _kernels.children_classes,
             *_TWO_CLASSES[3:])
-_CLASSES_OF_WEIGHTS = (_kernels.open_node, _kernels.prepare_classes_of_weights,
-                       _kernels.children_classes_of_weights, *_TWO_CLASSES[3:])
+_WEIGHTED_CLASSES = (_kernels.open_node, _kernels.prepare_weighted_classes,
+                     _kernels.children_weighted_classes, *_TWO_CLASSES[3:])
 _WEIGHTS = (_weights.open_node, _weights.prepare, _weights.children, *_TWO_CLASSES[3:])
 _SUMS = (_sums.open_sums, _sums.prepare_sums, _sums.children_sums, *_TWO_CLASSES[3:])
 _OF_FLOATS, _OF_16_BITS, _OF_32_BITS, _OF_SUMS = (
@@ -65,13 +65,13 @@ _OBJECTIVES = {
                              _types_of(_U16))),
     "two classes, 32 bits": (_TWO_CLASSES, _signatures(_types_of(_U32, _I32), _U32,
                              _types_of(_U32))),
-    "two weighted classes": (_WEIGHTED_CLASSES, _signatures(_types_of(_U32, _I32), _U32,
+    "two weighted classes": (_TWO_WEIGHTED_CLASSES, _signatures(_types_of(_U32, _I32), _U32,
                              _types_of(_U32))),
     "classes, 16 bits": (_CLASSES, _signatures(_types_of(_U16), _U16, _types_of(_U16))),
     "classes, 32 bits": (_CLASSES, _signatures(_types_of(_U32), _U32, _types_of(_U32))),
-    "weighted classes, 32 bits": (_CLASSES_OF_WEIGHTS, _signatures(_types_of(_U32), _U32,
+    "weighted classes, 32 bits": (_WEIGHTED_CLASSES, _signatures(_types_of(_U32), _U32,
                                   _types_of(_U32))),
-    "weighted classes, 64 bits": (_CLASSES_OF_WEIGHTS, _signatures(_types_of(_I64), _I64,
+    "weighted classes, 64 bits": (_WEIGHTED_CLASSES, _signatures(_types_of(_I64), _I64,
                                   _types_of(_I64))),
     "whole weights, 16 bits": (_WEIGHTS, _signatures(_OF_16_BITS, _U16, _OF_16_BITS)),
     "whole weights, 32 bits": (_WEIGHTS, _signatures(_OF_32_BITS, _U32, _OF_32_BITS)),

@@ -29,7 +29,7 @@ from ._kernels import (
     CountArrays,
     SharedArrays,
 )
-from ._objectives import ELEMENT, WORD, choose_kernel
+from ._objectives import ELEMENT, LARGEST_SUM, WORD, choose_kernel
 from ._search import N_CHOICE, N_COST, N_STATE, Levels, Scratch
 
 GROWTH_FOR_WEIGHTS = 2      # with fewer copies of rows their 16 bits are quicker than class weights
@@ -94,8 +94,8 @@ class Problem:
 
     def reweighted(self, class_weights):
         """Return the same rows with other weights of their classes, None if that is not all."""
-        if self.class_weights is None or choose_kernel(
-                self.class_sizes, 1, 0.0, class_weights) != self.kernel:
+        largest = LARGEST_COUNT if "64" in self.kernel else LARGEST_SUM
+        if self.class_weights is None or class_weights @ self.class_sizes >= largest:
             return None
         weights = self.weights.copy()
         weights[:, 0] = np.repeat(class_weights, self.class_sizes)
@@ -215,9 +215,9 @@ def whole_weights(weight):
     if not (weight % 1).any() and weight.sum() < 2 ** 53:
         unit = float(np.gcd.reduce(weight.astype(np.int64)))
         return weight / unit, unit
-    values = np.unique(weight)[:FEW_WEIGHTS + 1]
-    if len(values) > FEW_WEIGHTS:
-        return None
+    for some in (weight[:1000], weight):
+        if len(values := np.unique(some)) > FEW_WEIGHTS:
+            return None
     ratios = [Fraction(ratio).limit_denominator(LARGEST_RATIO) for ratio in values / values[0]]
     unit = values[0] / lcm(*(ratio.denominator for ratio in ratios))
     if unit < np.finfo(float).tiny:
@@ -435,7 +435,7 @@ class Workspace:
             line = 8 * (sums.n_lines + 2) * (width + 1) + 512
             sides = 8 * (_sums.N_SIDES * width + _sums.SPARE + _sums.LEAVES * (sums.n_sums + 1))
             sizes = (blocks, 8 * (sums.n_lines + 2) * n_rows, square, line, sides,
-                     8 * words * max(width, 128 + 4 + sums.n_counted), square, line)
+                     8 * words * max(width, 132 + sums.n_counted), square, line)
         else:                                             # weights have a matrix for numbers too
             adds = "weights" in problem.kernel
             square = ((n_classes + (adds or weights is not None)) * width * width + 2048) * element

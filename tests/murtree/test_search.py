@@ -30,8 +30,9 @@ def instance(rng):
         y = ((X[:, a] ^ X[:, b]) + (rng.random(n_rows) < 0.2)) % n_classes
     depth = int(rng.integers(1, 5 if n_columns < 4 else 4))
     nodes = int(rng.integers(0, min(2 ** depth, 8)))
-    weight = [None, rng.integers(1, 5, n_rows).astype(float), rng.random(n_rows) * 1e3,
-              rng.integers(1, 3000, n_classes)[y].astype(float)][rng.integers(0, 4)]
+    of_rows = rng.integers(1, rng.choice([5, 60, 10 ** 6]), n_rows).astype(float)
+    of_classes = rng.integers(1, rng.choice([3000, 2 ** 40]), n_classes)[y].astype(float)
+    weight = [None, of_rows, rng.random(n_rows) * 1e3, of_classes][rng.integers(0, 4)]
     return X, y.astype(np.int64), n_classes, depth, nodes, weight
 
 
