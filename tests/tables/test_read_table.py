@@ -453,15 +453,6 @@ def test_a_feature_may_be_called_the_target():
     assert f"{same} rows of 60 are the same as" in str(read_table(frame, "y").report)
 
 
-def test_many_classes_take_no_longer_than_few():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(20_000, 3))).add_prefix("x").assign(
-        y=[f"k{k}" for k in rng.integers(0, 4000, 20_000)])
-    begun = time.process_time()
-    assert len(read_table(frame, "y").y) == 20_000
-    assert time.process_time() - begun < 5
-
-
 @pytest.mark.parametrize("quote", ["'", '"'])
 def test_arff_as_weka_writes_it(quote, tmp_path):
     """Quoted names and words, gaps, comments, texts and dates; no cells are moved."""
