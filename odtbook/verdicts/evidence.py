@@ -134,6 +134,11 @@ def attempt(function, *arguments, **options):
 # ------------------------------------------------------------------ runs of a method
 
 
+def converged(runs):
+    """Tell of each run whether its column generation ended, and no limit stopped it."""
+    return runs["counters"].str["converged"].fillna(False).astype(bool)
+
+
 @once
 def method_runs(records, method):
     """Return the runs of a method on the splits of the papers, accuracies in per cent."""
@@ -153,7 +158,7 @@ def method_runs(records, method):
             missed.append(str(error))
             continue
         if ended:       # the column generation, not a limit, stopped the run
-            runs = runs[runs["counters"].str["converged"].fillna(False).astype(bool)]
+            runs = runs[converged(runs)]
         if alone:       # on a machine that did nothing else
             runs = undisturbed(runs)
         for part in ("train", "test"):

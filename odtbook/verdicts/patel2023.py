@@ -15,6 +15,7 @@ from .evidence import (
     Missing,
     accuracies,
     attempt,
+    converged,
     means_agree,
     once,
     sets_of,
@@ -89,7 +90,7 @@ def variants(records, factor, levels, pattern="column_generation*", ended_only=F
     """
     levels = list(levels)
     runs = records.of(pattern, **{"link": "node", "max_depth": DEPTH, factor: levels, **where})
-    ended = runs["counters"].str["converged"].fillna(False).astype(bool)
+    ended = converged(runs)
     if ended_only:
         runs, ended = runs[ended], ended[ended]
     parameters = list(runs.columns[:list(runs.columns).index("status")])

@@ -124,7 +124,7 @@ class AdditiveRun(Run):
         """Return the same and what it costs; with ``drops=False`` only empty splits are dropped."""
         feature, threshold, left, right, members = build_plan(plan_of(tree), self.columns)
         costs, values = zip(*map(self.fitted.leaf, members), strict=True)
-        least, penalty = list(costs), self.model.split_penalty
+        least, penalty = list(costs), self.split_penalty
         for node in reversed(range(len(members))):       # children stand behind their parent
             if feature[node] >= 0 and drops:
                 below = least[int(left[node])] + least[int(right[node])] + penalty
@@ -156,7 +156,7 @@ class AdditiveRun(Run):
         if tree.n_splits <= self.most_nodes:
             return tree
         members = build_plan(plan_of(tree), self.columns)[-1]
-        return self.valued(cut_back(tree, self.most_nodes, self.model.split_penalty,
+        return self.valued(cut_back(tree, self.most_nodes, self.split_penalty,
                                     [self.fitted.leaf(rows)[0] for rows in members]))
 
     def cost(self, tree):

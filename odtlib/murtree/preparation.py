@@ -206,13 +206,18 @@ def _distinct_columns(columns, clock=None):
     return first[bits[first].any(axis=1)]
 
 
+def total_of(weight):
+    """Return what rows weigh together, if in whole numbers; infinity if not, 0 without weights."""
+    return 0.0 if weight is None else np.inf if (weight % 1).any() else weight.sum()
+
+
 def whole_weights(weight):
     """Return weights as whole numbers, and what one of them stands for; None if they are not.
 
     A few different weights are multiples of a number where that is so up to rounding, as weights
     that balance classes are; others only if they are whole.
     """
-    if not (weight % 1).any() and weight.sum() < 2 ** 53:
+    if total_of(weight) < LARGEST_COUNT:
         unit = float(np.gcd.reduce(weight.astype(np.int64)))
         return weight / unit, unit
     for some in (weight[:1000], weight):
@@ -224,7 +229,7 @@ def whole_weights(weight):
         return None
     whole = np.rint(weight / unit)
     exact = np.abs(whole * unit - weight) <= 2 * np.spacing(weight)
-    return (whole, unit) if exact.all() and whole.sum() < 2 ** 53 else None
+    return (whole, unit) if exact.all() and whole.sum() < LARGEST_COUNT else None
 
 
 def weights_of_classes(y, weight, n_classes):
@@ -237,11 +242,6 @@ def weights_of_classes(y, weight, n_classes):
     if (factors % 1).any() or weight.sum() >= LARGEST_COUNT or (weight != factors[y]).any():
         return None
     return factors.astype(np.int64)
-
-
-def total_of(weight):
-    """Return what rows weigh together, if in whole numbers; infinity if not, 0 without weights."""
-    return 0.0 if weight is None else np.inf if (weight % 1).any() else weight.sum()
 
 
 def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_leaf=1,
@@ -274,7 +274,7 @@ def prepare(X, y, n_classes, sample_weight=None, *, counts=None, min_samples_lea
         if weight is not None:
             used = np.flatnonzero(table.ravel() > 0)
             left = table.ravel()[used]
-            copies = left.sum() if min_samples_leaf == 1 and not (left % 1).any() else np.inf
+            copies = total_of(left) if min_samples_leaf == 1 else np.inf
             if (counts is None and copies > GROWTH_FOR_WEIGHTS * len(y)
                     and len(y) <= ROWS_FOR_A_SUM * len(used)):
                 class_weights = weights_of_classes(y, weight, n_classes)
