@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from odtbook.formulations.model import Model
 from odtbook.formulations.program import Formulation, ProgramClassifier, add_terms
+from odtlib.column_generation.units import MAX_WHOLE_SUM
 from odtlib.tree import DecisionTree, midpoint
 from odtlib.trees import lower_hull
 
@@ -230,7 +231,9 @@ class OCTClassifier(ProgramClassifier):
         relaxation is weaker.
     solver : {"highs", "cp-sat"}, default="highs"
         Solver of the program.  CP-SAT counts in whole numbers: weights and penalties without a
-        small common denominator are rounded down for it, and its bounds hold.
+        small common denominator are rounded down for it, and its bounds hold.  HiGHS has been
+        seen to err where weights lie far apart: where they add up to more than a million times
+        the least of them, no bound of it is taken.
     start : {"cart", "local-search"}, DecisionTree, fitted estimator or None, default="cart"
         Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  With None
         the solver begins from nothing; CART is then returned only if it finds no tree as good
@@ -264,6 +267,8 @@ class OCTClassifier(ProgramClassifier):
     0.0
     """
 
+    # beyond, one proof of HiGHS in thirty was wrong, with its presolve or without
+    _resolved = MAX_WHOLE_SUM
     _parameter_constraints = {
         **ProgramClassifier._parameter_constraints,
         "constraint_form": [StrOptions({"per_node", "per_leaf"})],

@@ -190,6 +190,7 @@ class ProgramClassifier(TreeClassifier):
         "solver": [StrOptions({"highs", "cp-sat"})],
     }
     search = max_disparity = None       # parameters of BinOCT only
+    _resolved = np.inf      # sum of the weights over the least one up to which HiGHS proves
 
     def _warm_up(self, X, y, sample_weight, **task):
         library(self.solver)
@@ -318,10 +319,13 @@ class ProgramClassifier(TreeClassifier):
             time_limit=None if clock.time_limit is None else max(0.05, clock.remaining),
             random_state=int(check_random_state(self.random_state).randint(2**31 - 1)))
         run.counters.update(solution.counters, solver_bound=solution.bound / problem.factor)
+        units = problem.units
+        proves = not highs or units.sum() <= self._resolved * units[units > 0].min()
         for seconds, incumbent, bound, event in solution.events:
-            run.note(event, incumbent / problem.factor, max(floor, bound / problem.factor),
-                     begin + seconds)
-        run.bound = max(floor, solution.bound / problem.factor)
+            run.note(event, incumbent / problem.factor,
+                     max(floor, bound / problem.factor) if proves else floor, begin + seconds)
+        if proves:
+            run.bound = max(floor, solution.bound / problem.factor)
         found = None
         if solution.values is not None:
             found = problem.checked(program.tree(solution.values))
@@ -331,7 +335,8 @@ class ProgramClassifier(TreeClassifier):
                 run.take(found)
             else:
                 run.counters["fallback"] = 1
-        run.ended = solution.status         # a Ctrl-C before counts
+        # a Ctrl-C before counts
+        run.ended = solution.status if proves or solution.status in STOPPED else "heuristic"
 
     def _priorities(self, program):
         """Return the branching priorities, or None."""

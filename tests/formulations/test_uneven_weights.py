@@ -95,6 +95,21 @@ def test_a_proof_holds_where_weights_span_eleven_orders_of_magnitude(constraint_
     assert model.report_.objective == 0.0 and model.tree_.predict(X).tolist() == y
 
 
+def test_no_bound_of_highs_is_taken_where_it_errs():
+    # It called trees optimal that cost 21,955,581 and 6,670,355; by ulps of weights others failed.
+    for X, y, weight, cost in (
+            ([[1, 1, 0], [1, 1, 0], [0, 1, 1], [1, 1, 1], [1, 0, 0], [0, 0, 0]],
+             [0, 1, 0, 0, 1, 1], [4, 4126798, 228158871, 3156152, 7735818, 18799425], 4),
+            ([[1, 1, 0], [0, 1, 1], [1, 0, 0], [0, 1, 1], [0, 0, 0], [0, 0, 0], [0, 0, 1],
+              [0, 0, 1], [1, 1, 0], [0, 1, 1], [1, 1, 0]], [0, 1, 0, 1, 0, 1, 1, 0, 1, 1, 1],
+             [1, 44, 1445, 6315, 6662100, 908061, 367, 51940289, 36, 83, 206142235], 908429)):
+        report = OCTClassifier(1, start=None).fit(X, y, weight).report_
+        assert report.objective == cost and report.status == "heuristic"
+        assert report.lower_bound == 0 and (report.trace.bound <= 0).all()
+        report = OCTClassifier(1, start=None, solver="cp-sat").fit(X, y, weight).report_
+        assert report.objective == cost and report.status == "optimal"
+
+
 def test_a_program_that_the_solver_calls_infeasible_leaves_the_stand_in(monkeypatch):
     # Found by random fits: the bound was infinite, and no tree was kept.
     X, y = UNEVEN
