@@ -69,9 +69,9 @@ def weights(rounds):
     for shape in ((1000, 50), (5000, 30)):
         rng = np.random.default_rng(0)
         X, y = made(*shape)
-        several = y + (rng.random(len(y)) < 0.3)
-        for name, labels, least in (("two classes", y, 1), ("three classes", several, 1),
-                                    ("two classes, leaves of 5", y, 5)):
+        three, six = y + (rng.random(len(y)) < 0.3), 3 * y + rng.integers(0, 3, len(y))
+        for name, labels, least in (("two classes", y, 1), ("three classes", three, 1),
+                                    ("six classes", six, 1), ("two classes, leaves of 5", y, 5)):
             fits = [partial(MurTreeClassifier(4, min_samples_leaf=least, **options).fit, X, labels,
                             sample_weight=weight)
                     for options, weight in (({}, None), ({"class_weight": "balanced"}, None),

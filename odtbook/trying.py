@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -395,19 +395,6 @@ def _choice(question, method, rows, seconds, encoded=None, splits=3, most=TUNED,
     return candidates[int(np.argmax(scores.mean(axis=1).round(9)))], ended
 
 
-def _restarted(question, model, rows):
-    """Return a fitted optimal tree; where the clock ended its search, the better one of two.
-
-    The second search begins at a local search, which finds good trees of many classes sooner.
-    """
-    if question.classes and _ended(model):
-        again = clone(model).set_params(start="local-search", random_state=question.seed)
-        _fitted(question, again, rows)
-        if again.report_.objective < model.report_.objective:
-            return again.set_params(start=None, random_state=None)
-    return model
-
-
 def _ended(model):
     return getattr(getattr(model, "report_", None), "status", "") == "time_limit"
 
@@ -482,8 +469,6 @@ def fit_tree(question: Question) -> Found:
     with _alone():                  # compiled before anything is timed
         few, begun = drawn(question, rows, 60, 3), clock.elapsed
         first, _ = _fitted(question, protocol(question, 5.0)[TREE][0](few, 2, 0.0), few)
-        if question.classes:
-            _fitted(question, clone(first).set_params(start="local-search"), few)
         with suppress(ValueError):
             first.certificate(table.X.iloc[few], table.y[few], question.row_weights(few))
         clock.start += max(0.0, clock.elapsed - begun - 5)
@@ -494,7 +479,7 @@ def fit_tree(question: Question) -> Found:
     model = protocol(question, round(max(0.5, 0.1 * clock.time_limit), 1))[TREE][0](rows, **chosen)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = _restarted(question, _fitted(question, model, rows)[0], rows)
+        model, _ = _fitted(question, model, rows)
     lines += dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning)
     if len(rows) > 2 * TUNED:
         lines.append(f"The size of the tree was chosen on {2 * TUNED:,} of the {len(rows):,} rows; "
@@ -995,8 +980,6 @@ def _fold(question, train, test, seconds, until, splits, names=None):
         choosing += clock.elapsed - begun
         make = protocol(question, seconds, leaves)[name][0]
         model, X = _fitted(question, make(train, **chosen), train, encoded)
-        if name == TREE:
-            model = _restarted(question, model, train)
         ended, tree = ended + stopped + _ended(model), model if name == TREE else tree
         binary = question.classes and len(np.unique(table.y)) == len(model.classes_) == 2
         chance = model.predict_proba(X[test]).T if binary else None

@@ -30,7 +30,7 @@ from .options import DEFAULT, MurTreeSearch
 from .preparation import MANY_ROWS, likely_kernel
 from .run import Rows, Run, outcome_of
 from .solver import warm_up_search
-from .weighting import balanced_rows, cost_rows, error_rows, f1_tree
+from .weighting import balanced_rows, balanced_weights, cost_rows, error_rows, f1_tree
 
 ADDITIVE = {"entropy": Entropy(), "gini": Gini()}
 
@@ -228,9 +228,11 @@ class MurTreeClassifier(CertifiedColumns, GoodTreesMixin, BudgetPathMixin, Binar
             seconds += warm_up_fronts()
         if hasattr(self.search, "run_of"):
             return seconds + self.search.warm_up()
+        if self.objective == "balanced-accuracy":
+            sample_weight = balanced_weights(y, sample_weight)[0]
         kernel = "sums" if self._additive else likely_kernel(
             y, len(self.classes_), self.min_samples_leaf, sample_weight,
-            self.objective != "errors", costs)
+            self.objective == "f1", costs)
         return seconds + warm_up_search(kernel, self.search)
 
     def _solve(self, X, y, sample_weight, task=None, protected=None, costs=None, tolerance=None):
@@ -262,7 +264,7 @@ class MurTreeClassifier(CertifiedColumns, GoodTreesMixin, BudgetPathMixin, Binar
             tree, report = f1_tree(*data, clock, search)
             return Outcome(self._in_features(tree), report)
         elif self.objective == "balanced-accuracy":
-            rows = balanced_rows(*data)
+            rows = balanced_rows(*data, clock, search)
         else:
             rows = error_rows(*data, clock, search)
         return outcome_of(kind, self, rows, clock, search, task)

@@ -37,6 +37,7 @@ MAX_COPIES = 4      # integer weights are written as copies while the rows grow 
 FEW_WEIGHTS = 16    # so many different ones are tried for a common unit
 LARGEST_RATIO = 2 ** 20     # denominator of the ratio of two weights
 LARGEST_COUNT = 2 ** 53     # of class weights; costs are float64
+LEAST_COUNT = 2 ** 20       # of a class weight that is rounded: none is lost
 ROWS_FOR_A_SUM = 8  # so many rows are counted while the weight of one is added up
 CELLS_AT_A_TIME = 2 ** 22      # of the columns
 CELLS_IN_CACHE = 2 ** 17
@@ -211,25 +212,38 @@ def total_of(weight):
     return 0.0 if weight is None else np.inf if (weight % 1).any() else weight.sum()
 
 
-def whole_weights(weight):
+def whole_weights(weight, y=None, n_classes=1):
     """Return weights as whole numbers, and what one of them stands for; None if they are not.
 
     A few different weights are multiples of a number where that is so up to rounding, as weights
-    that balance classes are; others only if they are whole.
+    that balance two classes are; others only if they are whole.  Where all rows of each class
+    weigh the same, they may be any numbers: they become multiples of the last place of their sum.
     """
     if total_of(weight) < LARGEST_COUNT:
         unit = float(np.gcd.reduce(weight.astype(np.int64)))
         return weight / unit, unit
-    for some in (weight[:1000], weight):
-        if len(values := np.unique(some)) > FEW_WEIGHTS:
-            return None
-    ratios = [Fraction(ratio).limit_denominator(LARGEST_RATIO) for ratio in values / values[0]]
-    unit = values[0] / lcm(*(ratio.denominator for ratio in ratios))
-    if unit < np.finfo(float).tiny:
+    if all(len(np.unique(some)) <= FEW_WEIGHTS for some in (weight[:1000], weight)):
+        values = np.unique(weight)
+        ratios = [Fraction(ratio).limit_denominator(LARGEST_RATIO) for ratio in values / values[0]]
+        unit = values[0] / lcm(*(ratio.denominator for ratio in ratios))
+        if unit >= np.finfo(float).tiny:
+            whole = np.rint(weight / unit)
+            exact = np.abs(whole * unit - weight) <= 2 * np.spacing(weight)
+            if exact.all() and whole.sum() < LARGEST_COUNT:
+                return whole, unit
+    if y is None or not one_for_each_class(y, weight, n_classes):
         return None
-    whole = np.rint(weight / unit)
-    exact = np.abs(whole * unit - weight) <= 2 * np.spacing(weight)
-    return (whole, unit) if exact.all() and whole.sum() < LARGEST_COUNT else None
+    unit = 2.0 ** np.ceil(np.log2(weight.sum())) / (LARGEST_COUNT / 2)
+    if unit < np.finfo(float).tiny or weight.min() < LEAST_COUNT * unit:
+        return None
+    return np.rint(weight / unit), unit
+
+
+def one_for_each_class(y, weight, n_classes):
+    """Tell whether all rows of a class weigh the same."""
+    factors = np.ones(n_classes)
+    factors[y] = weight
+    return np.array_equal(weight, factors[y])
 
 
 def weights_of_classes(y, weight, n_classes):
@@ -406,7 +420,7 @@ def likely_kernel(y, n_classes, min_leaf, weight, by_class, costs=None):
         return choose_kernel(np.bincount(y, minlength=n_classes), 2, total_of(weight))
     if by_class and weight is None:
         return choose_kernel(np.zeros(n_classes), min_leaf, 0.0, np.ones(n_classes))
-    whole = None if weight is None or by_class else whole_weights(weight)
+    whole = None if weight is None or by_class else whole_weights(weight, y, n_classes)
     total = 0.0 if weight is None else np.inf if whole is None else whole[0].sum()
     if whole is not None and (min_leaf > 1 or total > GROWTH_FOR_WEIGHTS * len(y)):
         by_class = weights_of_classes(y, whole[0], n_classes)

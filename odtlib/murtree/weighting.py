@@ -19,12 +19,12 @@ from .run import Rows, Run
 def error_rows(model, columns, y, weight, clock, search):
     """Return the rows for the errors; of equal ones with equal labels one, where they are many.
 
-    Weights become whole numbers where they are multiples of one number.
+    Weights become whole numbers where they are multiples of one number, or one for each class.
     """
     merges = model.min_samples_leaf == 1 and search.merge_rows and not clock.expired
     groups = grouped_rows(columns) if merges and len(y) >= MANY_ROWS else None
     given = Rows(columns, y, weight, groups=groups)
-    whole = (None, 1.0) if weight is None else whole_weights(weight)
+    whole = (None, 1.0) if weight is None else whole_weights(weight, y, len(model.classes_))
     if whole is None or np.max(model.split_penalty) > LARGEST * whole[1]:
         return given
     weights, unit = whole
@@ -48,23 +48,32 @@ def error_rows(model, columns, y, weight, clock, search):
                 tree.with_counts(columns, y, len(model.classes_), weight, relabel=False))
 
 
-def balanced_rows(model, columns, y, weight):
+def balanced_rows(model, columns, y, weight, clock, search):
     """Return the rows for balanced accuracy: they weigh as much as makes all classes equal."""
     if np.any(model.split_penalty):
         raise ValueError("objective='balanced-accuracy' cannot be combined with split_penalty; "
                          "limit max_nodes instead.")
-    given = np.ones(len(y)) if weight is None else weight
-    totals = np.bincount(y, weights=given)
+    balanced, unit = balanced_weights(y, weight)
+    rows = error_rows(model, columns, y, balanced, clock, search)
+    return rows._replace(
+        unit=rows.unit * unit, errors=(columns, y, weight), words=", balanced accuracy",
+        as_given=lambda tree: tree.with_counts(columns, y, len(model.classes_), weight,
+                                               relabel=False))
+
+
+def balanced_weights(y, weight):
+    """Return weights by which each class has as much as the others, whole ones if there are such.
+
+    With them, what share of the whole a weight of one is.
+    """
+    totals = np.bincount(y, weights=weight)
     present = totals[totals > 0]
     scale = float(len(y))
     if np.all(present == np.floor(present)):        # whole numbers keep the search exact
         common = lcm(*map(int, present))
         scale = float(common) if common * len(present) < 2 ** 50 else scale
     factor = scale / np.where(totals > 0, totals, 1.0)
-    return Rows(columns, y, given * factor[y], 1.0 / (scale * len(present)),
-                errors=(columns, y, weight), words=", balanced accuracy",
-                as_given=lambda tree: tree.with_counts(columns, y, len(model.classes_), given,
-                                                       relabel=False))
+    return factor[y] if weight is None else weight * factor[y], 1.0 / (scale * len(present))
 
 
 def cost_rows(model, columns, y, weight, costs):

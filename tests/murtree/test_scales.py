@@ -1,7 +1,10 @@
 """Answers that do not depend on the unit of weights and targets, nor on how uneven they are."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+from sklearn.utils.class_weight import compute_sample_weight
 
 from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch
 from odtlib.murtree.preparation import whole_weights
@@ -64,6 +67,43 @@ def test_weights_become_whole_numbers():
         assert numbers * unit == pytest.approx(given, rel=1e-15)
     for given in ([1.0, 2 ** 0.5], [1.0, 1.0 + 1e-12], [1.0, 1e-17], np.sqrt(np.arange(1.0, 30.0))):
         assert whole_weights(np.array(given)) is None
+
+
+def test_any_weights_of_classes_become_whole_numbers():
+    """Their sum is off by less than a sum of floats may be; rows of one class that differ stay."""
+    rng = np.random.default_rng(3)
+    for n_classes in (2, 6, 40):
+        y = np.append(rng.integers(0, n_classes, 500), np.arange(n_classes))
+        weight = (10.0 ** rng.uniform(-2, 2, n_classes))[y] * 10.0 ** rng.integers(-200, 200)
+        numbers, unit = whole_weights(weight, y, n_classes)
+        assert not (numbers % 1).any() and numbers.sum() < 2 ** 53
+        exact = sum(map(Fraction, weight))
+        total = sum(Fraction(unit) * int(number) for number in numbers)
+        assert abs(total - exact) <= exact * len(y) * Fraction(2.0 ** -53)
+        assert whole_weights(np.where(np.arange(len(y)) == 7, 2.0, 1.0) * weight, y,
+                             n_classes) is None
+    y = np.array([0, 1, 1, 2])
+    for least in (1e-13, 1e-307):       # a class that would lose digits, or its weight
+        weight = np.array([least, np.pi, np.e])[np.array([0, 1, 2])][y]
+        assert whole_weights(weight, y, 3) is None
+
+
+@pytest.mark.parametrize("options", [
+    {"class_weight": "balanced"}, {"objective": "balanced-accuracy"},
+    {"class_weight": {0: np.pi, 1: 0.3, 2: 7 / 9, 3: 1e-5, 4: 3e4, 5: np.sqrt(3)}}])
+def test_weights_of_six_classes_are_counted_and_cost_what_their_sums_do(options):
+    rng = np.random.default_rng(12)
+    for trial in range(20):
+        n, sizes = int(rng.integers(20, 90)), [{}, {"min_samples_leaf": 3}, {"max_nodes": 2}]
+        X, y = rng.integers(0, 2, (n, 4)), rng.choice(6, n, p=[0.3, 0.25, 0.2, 0.1, 0.1, 0.05])
+        y[:6] = np.arange(6)
+        model = MurTreeClassifier(2, **options, **sizes[trial % 3]).fit(X, y)
+        each = compute_sample_weight(options.get("class_weight", "balanced"), y)
+        each = each / each.sum() if "objective" in options else each
+        best = best_tree_cost(X, y, each, 6, 2, model.max_nodes or 3, model.min_samples_leaf)
+        assert model.report_.status == "optimal"
+        assert model.report_.objective == pytest.approx(best, abs=1e-14 * each.sum())
+        assert model.verify(X, y) == pytest.approx(best, rel=1e-12)
 
 
 @pytest.mark.parametrize("options", [

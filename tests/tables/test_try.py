@@ -17,7 +17,7 @@ from odtbook import trying
 from odtbook.cli import main
 from odtbook.studies import does_it_pay
 from odtbook.tables import HANDED, handed, read_table
-from odtlib import DecisionTree, SolveReport
+from odtlib import DecisionTree
 
 UGLY = {table.name: table for table in tables()}
 PAGES = ["plain", "sentinels and hostile names", "a numeric target", "one class"]
@@ -753,45 +753,6 @@ def test_hostile_names_stay_data(tmp_path, capsys):
         assert tab.evaluate("document.querySelectorAll('img[src=x]').length") == 0
     assert main(["try", str(path), "--target", "\x1b[31mno", "--output", str(page)]) == 2
     assert "\x1b" not in capsys.readouterr().err
-
-
-def test_a_search_that_the_clock_ends_begins_again_at_a_local_search(monkeypatch):
-    """The tree of the whole table and of the folds is then the better of two."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(1500, 12))
-    frame = pd.DataFrame(X).add_prefix("x").assign(
-        y=np.char.add("c", np.digitize(X[:, 0] + X[:, 1] * X[:, 2] + X[:, 3], [-2, -1, 0, 1, 2])
-                      .astype(str)))
-    question = trying.ask(read_table(frame, "y"), metric="balanced accuracy", seconds=8)
-    rows, starts = np.arange(1500), []
-
-    def found(objective, status="time_limit"):
-        """Return a model as it is after such a fit."""
-        model = trying.protocol(question, 1.0)[trying.TREE][0](rows, 4, .002)
-        bound = objective if status == "optimal" else 0.0
-        model.report_ = SolveReport(status, objective, bound, 1.0, proof="of a kind")
-        return model
-
-    def fit_anew(question, model, rows):
-        starts.append(model.start)
-        model.report_ = found(5.0).report_
-
-    first = found(7.0)
-    with monkeypatch.context() as patch:
-        patch.setattr(trying, "_fitted", fit_anew)
-        better = trying._restarted(question, first, rows)
-        assert better is not first and better.report_.objective == 5.0 and better.start is None
-        for model in (found(5.0), found(3.0)):
-            assert trying._restarted(question, model, rows) is model
-        assert starts == 3 * ["local-search"]
-        whole = found(9.0, "optimal")
-        assert trying._restarted(question, whole, rows) is whole and len(starts) == 3
-    asked = []
-    monkeypatch.setattr(trying, "_restarted", lambda question, model, rows: (
-        asked.append(len(rows)), model)[1])
-    trying.fit_tree(question)
-    trying._fold(question, rows[:300], rows[300:400], 0.1, np.inf, 1, [trying.TREE])
-    assert asked == [1500, 300]
 
 
 def test_refusals(tmp_path, capsys):
