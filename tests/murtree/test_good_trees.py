@@ -1,5 +1,7 @@
 """All trees within a tolerance of the optimum, against a list of all trees."""
 
+import copy
+import pickle
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -278,6 +280,15 @@ def test_threads_may_ask_for_trees_together(model):
 
     with ThreadPoolExecutor(4) as pool:
         assert all(answer == expected for answer in pool.map(ask, range(4)))
+
+
+@pytest.mark.parametrize("copied", [pickle.dumps, copy.deepcopy])
+def test_trees_are_pickled_and_copied_as_a_list(copied):
+    good = MurTreeClassifier(1).good_trees([[0], [1], [1]], [0, 1, 1], tolerance=1)
+    with pytest.raises(TypeError, match="pickle the trees themselves"):
+        copied(good)
+    again = pickle.loads(pickle.dumps(good[:100]))
+    assert [tree.to_nested() for tree in again] == [tree.to_nested() for tree in good]
 
 
 @pytest.mark.parametrize("model", [MurTreeRegressor(None), MurTreeClassifier(50)])

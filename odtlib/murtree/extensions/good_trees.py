@@ -543,6 +543,11 @@ class GoodTrees(Sequence):
         """Return nested tuples over the columns of the problem as a fit would its tree."""
         return self._finished(self._run.as_written(nested))
 
+    def __reduce__(self):
+        """Refuse: addresses of compiled code mean nothing in another process."""
+        raise TypeError("good trees cannot be pickled or copied, as they are made by a search of "
+                        "this process; pickle the trees themselves, good[:100] for instance.")
+
     def __len__(self) -> int:
         """Return the number of trees."""
         return self.count
