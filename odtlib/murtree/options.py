@@ -36,9 +36,10 @@ class MurTreeSearch(SearchOptions):
     cache : {"dataset", "branch", "closure"} or None, default="dataset"
         What identifies a solved subproblem (Section 4.5): its rows, the tests on the path to it, or
         all tests that its rows share.  "branch" recognises fewer equal subproblems; "closure" costs
-        more time per subproblem, never merges columns, and works on counts only: with weights it
-        needs whole numbers of about the number of rows in all, and ``min_samples_leaf=1``.  Without
-        a cache equal subproblems are solved again.
+        more time per subproblem, never merges columns, and works on counts only: with weights they
+        have to be whole numbers of about the number of rows in all, for ``min_samples_leaf=1``, or
+        one for each class of rows that mostly differ.  Without a cache equal subproblems are solved
+        again.
     similarity_bound : bool or "siblings", default=True
         Whether subproblems are bounded by similar ones (Proposition 9).  "siblings" compares with
         the children of other splits of the same node only.  True also bounds node ``(i, j)`` by

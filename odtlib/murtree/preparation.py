@@ -85,6 +85,7 @@ class Problem:
     counters: dict
     unit: float = 1.0         # what a cost of 1 is in the objective
     least: float = 0.0        # no tree over all rows costs less, beside the offset
+    lost: float = 0.0         # what a tree may cost more, as weights were rounded down
     class_weights: np.ndarray | None = None     # (n_classes,), if rows of a class weigh alike
     sums: Sums | None = None  # of an additive objective
 
@@ -217,7 +218,8 @@ def whole_weights(weight, y=None, n_classes=1):
 
     A few different weights are multiples of a number where that is so up to rounding, as weights
     that balance two classes are; others only if they are whole.  Where all rows of each class
-    weigh the same, they may be any numbers: they become multiples of the last place of their sum.
+    weigh the same, they may be any numbers: they become multiples of the last place of their sum,
+    rounded down, so that no tree costs more than it does in fact.
     """
     if total_of(weight) < LARGEST_COUNT:
         unit = float(np.gcd.reduce(weight.astype(np.int64)))
@@ -236,7 +238,7 @@ def whole_weights(weight, y=None, n_classes=1):
     unit = 2.0 ** np.ceil(np.log2(weight.sum())) / (LARGEST_COUNT / 2)
     if unit < np.finfo(float).tiny or weight.min() < LEAST_COUNT * unit:
         return None
-    return np.rint(weight / unit), unit
+    return np.floor(weight / unit), unit
 
 
 def one_for_each_class(y, weight, n_classes):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from odtlib.fit import FINISHING, Fit
 from odtlib.heuristics.start import starting_tree
 from odtlib.report import Clock, TimeUp, pluralised
 from odtlib.text import number_text
-from odtlib.tolerance import PROOF, ROUNDING
+from odtlib.tolerance import PROOF
 from odtlib.trees import cut_back
 
 from . import _search as S
@@ -55,6 +56,8 @@ class Rows(NamedTuple):
     errors: tuple | None = None             # the same three for which errors are counted
     problem: Problem | None = None          # of these rows, where it is known
     words: str = ""                         # what a proof says about the objective
+    lost: float = 0.0                       # of all weight, where weights were rounded down
+    factors: np.ndarray | None = None       # of each class, which undo that
     as_given: Callable = lambda tree: tree  # gives a tree the weights of the given rows
 
 
@@ -102,7 +105,8 @@ def run_at_any_depth(kind, model, rows, clock, search):
         if fit.ended == "interrupted" or depth is None:
             break
         if fit.ended == "optimal":
-            if fit.objective - fit.bound <= ROUNDING * fit.scale and not search.minimise_nodes:
+            if fit.objective - fit.bound <= run.unit * run.solver.rounding \
+                    and not search.minimise_nodes:
                 break
             fit.ended = "heuristic"         # of this depth alone
         elif not clock.expired:
@@ -205,10 +209,11 @@ class Run:
     def prepared(self):
         """Return the reduced problem."""
         model, rows = self.model, self.rows
-        return rows.problem or prepare(
+        return rows.problem or replace(prepare(
             self.columns, self.y, len(model.classes_), self.sample_weight, counts=rows.counts,
             min_samples_leaf=model.min_samples_leaf, merge_rows=self.merges_rows,
-            merge_columns=self.merges_columns, clock=self.clock, groups=rows.groups)
+            merge_columns=self.merges_columns, clock=self.clock, groups=rows.groups),
+            lost=rows.lost)
 
     def begin_with(self, start):
         """Take a start that respects all limits as the tree to beat."""
@@ -247,10 +252,13 @@ class Run:
     def cost(self, tree):
         """Return the objective of a tree that carries the class weights of the training rows."""
         leaves = np.flatnonzero(tree.feature < 0)
-        right = tree.value[leaves, tree.label[leaves]]
+        value = tree.value[leaves]
+        if self.rows.factors is not None:
+            value = value * self.rows.factors
+        right = value[np.arange(len(leaves)), tree.label[leaves]]
         spent = (self.split_penalty[tree.node_depth[tree.feature >= 0]].sum()
                  if np.ndim(self.split_penalty) else self.split_penalty * tree.n_splits)
-        return float((tree.value[leaves].sum(axis=1) - right).sum() + spent)
+        return float((value.sum(axis=1) - right).sum() + spent)
 
     def shown(self, cost):
         """Return a cost as the report says it."""

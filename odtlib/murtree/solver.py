@@ -68,9 +68,11 @@ class Solver:
         limit = search.memory_limit
         self.memory_limit = np.inf if limit is None else 1e6 * float(limit)
         # Costs that differ by so little are equal; whole numbers are added up exactly.
-        exact = (problem.scale < 2 ** 53 and problem.kernel != "sums" and not (levels % 1).any()
+        self.rounding = ROUNDING * problem.scale + problem.lost
+        exact = (problem.lost == 0 and problem.scale < 2 ** 53 and problem.kernel != "sums"
+                 and not (levels % 1).any()
                  and (problem.kernel != "weights" or not (self.row_weight % 1).any()))
-        self.slack = 0.0 if exact else ROUNDING * problem.scale
+        self.slack = 0.0 if exact else self.rounding
         per_row, per_class = SECONDS_PER_PAIR[ELEMENT[problem.kernel]]
         if problem.kernel in ADDING:
             per_row = SECONDS_PER_BYTE * ELEMENT[problem.kernel]

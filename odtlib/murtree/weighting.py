@@ -28,7 +28,10 @@ def error_rows(model, columns, y, weight, clock, search):
     if whole is None or np.max(model.split_penalty) > LARGEST * whole[1]:
         return given
     weights, unit = whole
-    kept = slice(None)
+    kept, lost, factors = slice(None), 0.0, None
+    if weights is not None and (rest := weight / unit - weights).any():
+        lost, factors = float(rest.sum()), np.ones(len(model.classes_))
+        factors[y] = weight / unit / weights
     if groups is not None:
         n_classes, n_groups = len(model.classes_), len(groups[1])
         cells = groups[0] * np.int64(n_classes) + y
@@ -43,8 +46,9 @@ def error_rows(model, columns, y, weight, clock, search):
         return given
     if weights is not None and (weights == 1).all():
         weights = None
-    return Rows(columns[kept], y[kept], weights, unit, groups=groups,
-                as_given=lambda tree: tree._with(value=unit * tree.value) if unit % 1 == 0 else
+    return Rows(columns[kept], y[kept], weights, unit, groups=groups, lost=lost, factors=factors,
+                as_given=lambda tree: tree._with(value=unit * tree.value)
+                if unit % 1 == 0 and factors is None else
                 tree.with_counts(columns, y, len(model.classes_), weight, relabel=False))
 
 

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.utils.class_weight import compute_sample_weight
 
 from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch
@@ -12,6 +13,7 @@ from odtlib.tolerance import PROOF, ROUNDING
 from tests.murtree.building import build
 from tests.murtree.test_regressor import best_loss
 from tests.naive import best_tree_cost
+from tests.scale import SCALE
 
 SCALES = (1e-12, 1e-10, 1e-8, 1e-6, 1.0, 1e6, 1e12)
 
@@ -70,16 +72,16 @@ def test_weights_become_whole_numbers():
 
 
 def test_any_weights_of_classes_become_whole_numbers():
-    """Their sum is off by less than a sum of floats may be; rows of one class that differ stay."""
+    """They are rounded down, by less than a unit; rows of one class that differ stay."""
     rng = np.random.default_rng(3)
     for n_classes in (2, 6, 40):
         y = np.append(rng.integers(0, n_classes, 500), np.arange(n_classes))
         weight = (10.0 ** rng.uniform(-2, 2, n_classes))[y] * 10.0 ** rng.integers(-200, 200)
         numbers, unit = whole_weights(weight, y, n_classes)
         assert not (numbers % 1).any() and numbers.sum() < 2 ** 53
-        exact = sum(map(Fraction, weight))
-        total = sum(Fraction(unit) * int(number) for number in numbers)
-        assert abs(total - exact) <= exact * len(y) * Fraction(2.0 ** -53)
+        for number, one in zip(numbers, weight, strict=True):
+            assert 0 <= Fraction(one) / Fraction(unit) - int(number) < 1
+        assert unit * 2 ** 52 <= 2 * weight.sum()
         assert whole_weights(np.where(np.arange(len(y)) == 7, 2.0, 1.0) * weight, y,
                              n_classes) is None
     y = np.array([0, 1, 1, 2])
@@ -104,6 +106,39 @@ def test_weights_of_six_classes_are_counted_and_cost_what_their_sums_do(options)
         assert model.report_.status == "optimal"
         assert model.report_.objective == pytest.approx(best, abs=1e-14 * each.sum())
         assert model.verify(X, y) == pytest.approx(best, rel=1e-12)
+
+
+def test_weights_of_classes_that_add_up_to_others_keep_ties():
+    """Rounded, they no longer add up; beside whole weights with the same ties."""
+    for seed in range(12 * SCALE):
+        rng = np.random.default_rng(seed + 70)
+        X, y = rng.integers(0, 2, (40, 4)), rng.integers(0, 4, 40)
+        a, b = rng.uniform(0.5, 2, 2)
+        ties = dict(enumerate([a, b, a + b, 2 * a]))
+        whole = np.array([1000003, i := round(1000003 * b / a), 1000003 + i, 2000006])[y]
+        asked, plain = MurTreeClassifier(2, class_weight=ties), MurTreeClassifier(2)
+        assert asked.optimal_trees(X, y).count == plain.optimal_trees(X, y, whole).count
+        assert asked.good_trees(X, y, tolerance=a).count == \
+            plain.good_trees(X, y, whole, tolerance=1000003).count
+        fewest = [clone(model).set_params(search=MurTreeSearch(minimise_nodes=True)).fit(
+            X, y, weight).tree_.n_splits for model, weight in ((asked, None), (plain, whole))]
+        assert fewest[0] == fewest[1]
+
+
+@pytest.mark.parametrize("options", [
+    {"class_weight": "balanced"}, {"objective": "balanced-accuracy"},
+    {"class_weight": {c: 2.0 ** 48 * (c + np.pi) for c in range(6)}}])
+def test_rounding_weights_of_many_rows_shows_in_no_number(options):
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 2, (20_000, 16)).astype(np.uint8)
+    y = rng.choice(6, len(X), p=[0.3, 0.25, 0.2, 0.15, 0.07, 0.03])
+    model = MurTreeClassifier(2, **options).fit(X, y)
+    exact, report = model.verify(X, y), model.report_
+    assert report.objective == pytest.approx(exact, rel=1e-14)
+    assert report.status == "optimal" and report.lower_bound <= exact
+    each = compute_sample_weight(options.get("class_weight"), y)
+    shares = np.bincount(y, each) / each.sum()
+    assert model.tree_.value[0] / model.tree_.value[0].sum() == pytest.approx(shares, rel=1e-14)
 
 
 @pytest.mark.parametrize("options", [

@@ -77,7 +77,8 @@ def _leaves_and_amounts(problem, solver, nodes):
             slack += len(weights) * unit
         of_class = np.zeros((len(weights), len(problem.class_sizes)))
         of_class[np.arange(len(weights)), solver.row_class] = np.rint(weights[:, 0] / unit)
-        leaves = Leaves(0, 0, float(unit), 0.0 if unit == 1 else float(slack / unit))
+        equal = unit == 1 and not problem.lost
+        leaves = Leaves(0, 0, float(unit), 0.0 if equal else float(slack / unit))
         return leaves, np.column_stack([of_class, weights[:, 1]]), slack
     amounts = np.column_stack([weights[:, sums.line_of], weights[:, -2]])
     if not sums.uneven:
