@@ -213,39 +213,40 @@ def total_of(weight):
     return 0.0 if weight is None else np.inf if (weight % 1).any() else weight.sum()
 
 
-def whole_weights(weight, y=None, n_classes=1):
+def whole_weights(weight):
     """Return weights as whole numbers, and what one of them stands for; None if they are not.
 
     A few different weights are multiples of a number where that is so up to rounding, as weights
-    that balance two classes are; others only if they are whole.  Where all rows of each class
-    weigh the same, they may be any numbers: they become multiples of the last place of their sum,
-    rounded down, so that no tree costs more than it does in fact.
+    that balance classes are; others only if they are whole.
     """
     if total_of(weight) < LARGEST_COUNT:
         unit = float(np.gcd.reduce(weight.astype(np.int64)))
         return weight / unit, unit
-    if all(len(np.unique(some)) <= FEW_WEIGHTS for some in (weight[:1000], weight)):
-        values = np.unique(weight)
-        ratios = [Fraction(ratio).limit_denominator(LARGEST_RATIO) for ratio in values / values[0]]
-        unit = values[0] / lcm(*(ratio.denominator for ratio in ratios))
-        if unit >= np.finfo(float).tiny:
-            whole = np.rint(weight / unit)
-            exact = np.abs(whole * unit - weight) <= 2 * np.spacing(weight)
-            if exact.all() and whole.sum() < LARGEST_COUNT:
-                return whole, unit
-    if y is None or not one_for_each_class(y, weight, n_classes):
+    for some in (weight[:1000], weight):
+        if len(values := np.unique(some)) > FEW_WEIGHTS:
+            return None
+    ratios = [Fraction(ratio).limit_denominator(LARGEST_RATIO) for ratio in values / values[0]]
+    unit = values[0] / lcm(*(ratio.denominator for ratio in ratios))
+    if unit < np.finfo(float).tiny:
         return None
-    unit = 2.0 ** np.ceil(np.log2(weight.sum())) / (LARGEST_COUNT / 2)
-    if unit < np.finfo(float).tiny or weight.min() < LEAST_COUNT * unit:
-        return None
-    return np.floor(weight / unit), unit
+    whole = np.rint(weight / unit)
+    exact = np.abs(whole * unit - weight) <= 2 * np.spacing(weight)
+    return (whole, unit) if exact.all() and whole.sum() < LARGEST_COUNT else None
 
 
-def one_for_each_class(y, weight, n_classes):
-    """Tell whether all rows of a class weigh the same."""
+def rounded_weights(y, weight, n_classes):
+    """Return weights of classes as multiples of the last place of their sum, and that unit.
+
+    They are rounded down, so that no tree costs more than it does in fact.  None unless all rows
+    of a class weigh the same, and so much that none of them is lost.
+    """
     factors = np.ones(n_classes)
     factors[y] = weight
-    return np.array_equal(weight, factors[y])
+    unit = 2.0 ** np.ceil(np.log2(weight.sum())) / (LARGEST_COUNT / 2)
+    if not np.array_equal(weight, factors[y]) or unit < np.finfo(float).tiny \
+            or weight.min() < LEAST_COUNT * unit:
+        return None
+    return np.floor(weight / unit), unit
 
 
 def weights_of_classes(y, weight, n_classes):
@@ -422,7 +423,8 @@ def likely_kernel(y, n_classes, min_leaf, weight, by_class, costs=None):
         return choose_kernel(np.bincount(y, minlength=n_classes), 2, total_of(weight))
     if by_class and weight is None:
         return choose_kernel(np.zeros(n_classes), min_leaf, 0.0, np.ones(n_classes))
-    whole = None if weight is None or by_class else whole_weights(weight, y, n_classes)
+    whole = None if weight is None or by_class else (
+        whole_weights(weight) or rounded_weights(y, weight, n_classes))
     total = 0.0 if weight is None else np.inf if whole is None else whole[0].sum()
     if whole is not None and (min_leaf > 1 or total > GROWTH_FOR_WEIGHTS * len(y)):
         by_class = weights_of_classes(y, whole[0], n_classes)

@@ -12,7 +12,7 @@ from odtlib.report import pluralised
 from odtlib.tree import DecisionTree
 from odtlib.trees import cut_back
 
-from .preparation import MANY_ROWS, grouped_rows, whole_weights
+from .preparation import MANY_ROWS, grouped_rows, rounded_weights, whole_weights
 from .run import Rows, Run
 
 
@@ -24,14 +24,14 @@ def error_rows(model, columns, y, weight, clock, search):
     merges = model.min_samples_leaf == 1 and search.merge_rows and not clock.expired
     groups = grouped_rows(columns) if merges and len(y) >= MANY_ROWS else None
     given = Rows(columns, y, weight, groups=groups)
-    whole = (None, 1.0) if weight is None else whole_weights(weight, y, len(model.classes_))
+    whole, lost, factors = (None, 1.0) if weight is None else whole_weights(weight), 0.0, None
+    if whole is None and (whole := rounded_weights(y, weight, len(model.classes_))) is not None:
+        exact, factors = weight / whole[1], np.ones(len(model.classes_))
+        lost, factors[y] = float((exact - whole[0]).sum()), exact / whole[0]
     if whole is None or np.max(model.split_penalty) > LARGEST * whole[1]:
         return given
     weights, unit = whole
-    kept, lost, factors = slice(None), 0.0, None
-    if weights is not None and (rest := weight / unit - weights).any():
-        lost, factors = float(rest.sum()), np.ones(len(model.classes_))
-        factors[y] = weight / unit / weights
+    kept = slice(None)
     if groups is not None:
         n_classes, n_groups = len(model.classes_), len(groups[1])
         cells = groups[0] * np.int64(n_classes) + y

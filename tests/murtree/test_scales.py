@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.utils.class_weight import compute_sample_weight
 
 from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch
-from odtlib.murtree.preparation import whole_weights
+from odtlib.murtree.preparation import rounded_weights, whole_weights
 from odtlib.tolerance import PROOF, ROUNDING
 from tests.murtree.building import build
 from tests.murtree.test_regressor import best_loss
@@ -77,17 +77,17 @@ def test_any_weights_of_classes_become_whole_numbers():
     for n_classes in (2, 6, 40):
         y = np.append(rng.integers(0, n_classes, 500), np.arange(n_classes))
         weight = (10.0 ** rng.uniform(-2, 2, n_classes))[y] * 10.0 ** rng.integers(-200, 200)
-        numbers, unit = whole_weights(weight, y, n_classes)
+        numbers, unit = rounded_weights(y, weight, n_classes)
         assert not (numbers % 1).any() and numbers.sum() < 2 ** 53
         for number, one in zip(numbers, weight, strict=True):
             assert 0 <= Fraction(one) / Fraction(unit) - int(number) < 1
         assert unit * 2 ** 52 <= 2 * weight.sum()
-        assert whole_weights(np.where(np.arange(len(y)) == 7, 2.0, 1.0) * weight, y,
-                             n_classes) is None
+        other = np.where(np.arange(len(y)) == 7, 2.0, 1.0)
+        assert rounded_weights(y, other * weight, n_classes) is None
     y = np.array([0, 1, 1, 2])
     for least in (1e-13, 1e-307):       # a class that would lose digits, or its weight
         weight = np.array([least, np.pi, np.e])[np.array([0, 1, 2])][y]
-        assert whole_weights(weight, y, 3) is None
+        assert rounded_weights(y, weight, 3) is None
 
 
 @pytest.mark.parametrize("options", [
