@@ -38,6 +38,7 @@ from odtlib._validation import (
     with_plain_parameters,
 )
 from odtlib.columns import CELLS_AT_A_TIME, Columns, categories_of
+from odtlib.fit import MOMENT_CELLS
 from odtlib.report import Clock
 from odtlib.text import threshold_text
 from odtlib.tree import DecisionTree, midpoint
@@ -104,7 +105,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
 
     @with_plain_parameters
     def _fit_until(self, clock, X, y=None, *, sample_weight=None, regression=None):
-        """Fit, but leave the features uncut that remain when the clock has expired.
+        """Fit, but leave features of a large table uncut that remain when the clock has expired.
 
         With ``ordered_categories`` ``y`` may hold several targets, shape (n_samples, n_outputs);
         ``sample_weight`` weighs the means that order the categories and moves no threshold, and
@@ -126,7 +127,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         columns = [(np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0, np.int8))]
         self._neighbours = {}         # of each feature thresholds, and the values beside them
         for j in range(table.shape[1]):
-            if clock.expired:
+            if clock.expired and table.size > MOMENT_CELLS:
                 break
             missing = np.isnan(table[:, j])
             if missing.all():

@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
+from odtlib.fit import MOMENT_CELLS
 from odtlib.heuristics.cart import cart_nodes, patient_clock, single_leaf, warm_up_trees
 from odtlib.heuristics.local_search import search_trees, warm_up_search
 from odtlib.heuristics.ranks import RankedRows
 from odtlib.report import TimeUp
 from odtlib.tree import DecisionTree
 from odtlib.trees import without_empty_splits
-
-MOMENT_CELLS = 100_000      # of rows and features, on which CART takes a moment
 
 
 def starting_tree(start, X, y, n_classes, sample_weight=None, max_depth=3, min_samples_leaf=1,

@@ -36,7 +36,8 @@ def wide(n_rows=60, n_columns=300, seed=0):
 
 @pytest.mark.parametrize("binarizer", [MDLPBinarizer(), QuantileBinarizer(),
                                        ThresholdBinarizer()])
-def test_a_binariser_stops_when_the_clock_has_expired(binarizer):
+def test_a_binariser_of_many_cells_stops_when_the_clock_has_expired(binarizer, monkeypatch):
+    monkeypatch.setattr("odtlib.binarize.MOMENT_CELLS", 479)
     X = np.random.default_rng(0).normal(size=(80, 6))
     y = (X.sum(axis=1) > 0).astype(int)
     whole = set(binarizer.fit(X, y).get_feature_names_out())
@@ -60,6 +61,7 @@ def test_evenly_fewer_columns_where_all_take_too_long(monkeypatch):
 
 @pytest.mark.parametrize("binarizer", ["mdlp", "quantile", "all"])
 def test_no_time_for_the_binariser_leaves_a_leaf(binarizer, monkeypatch):
+    monkeypatch.setattr("odtlib.binarize.MOMENT_CELLS", 479)
     X = np.random.default_rng(0).normal(size=(80, 6))
     y = (X[:, 0] > 0).astype(int)
     model = MurTreeClassifier(2, binarizer=binarizer, time_limit=1e-9).fit(X, y)
@@ -202,3 +204,16 @@ def test_the_arrays_of_a_search_are_freed_at_once(model):
         assert not any(isinstance(thing, Workspace) for thing in gc.get_objects())
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_a_small_table_is_cut_and_cart_grows_however_little_time_there_is(kind):
+    rng = np.random.default_rng(4)
+    X = rng.integers(0, 6, (300, 5)).astype(float)
+    y = (X[:, 0] > 2) + (X[:, 1] > X[:, 2]) * 1
+    model, cart = (MurTreeClassifier, DecisionTreeClassifier) if kind == "classes" else (
+        MurTreeRegressor, DecisionTreeRegressor)
+    found = model(3, time_limit=1e-9).fit(X, y)
+    grown = cart(max_depth=3).fit(X, y)
+    assert not found.binarizer_.complete_
+    assert found.score(X, y) >= grown.score(X, y) > 0.3

@@ -697,9 +697,9 @@ class GoodTreesRun:
                 counting = _Counting(run.solver, run.depth, run.nodes, clock=run.clock,
                                      min_leaf=run.model.min_samples_leaf)
                 good = GoodTrees(counting, run, best, self.tolerance)
-                tree, fit.ended = good[0], "optimal"
-                counting.clock, self.good = Clock(), good      # what is asked later has no limit
+                counting.clock, tree = Clock(), good[0]     # what is asked later has no limit
                 fit.counters["subproblems"] = len(counting.known)
+                self.good, fit.ended = good, "optimal"
         return tree, fit.report()
 
     def answer(self):
