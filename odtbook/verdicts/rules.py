@@ -356,7 +356,8 @@ def _tested(says, kind, test, published, ours, interval, what, note=""):
     if part.answer != "undecided":
         return part
     times = test.needed()
-    return part.noted(f"about {max(times, 1.1):.2g} times as many {what} would decide"
+    times = float(f"{max(times, 1.1):.2g}")
+    return part.noted(f"about {times:,g} times as many {what} would decide"
                       if times < 1000 else "more of the same would not decide")
 
 
