@@ -38,8 +38,7 @@ from odtlib._validation import (
     with_plain_parameters,
 )
 from odtlib.columns import CELLS_AT_A_TIME, Columns, categories_of
-from odtlib.fit import MOMENT_CELLS
-from odtlib.report import Clock
+from odtlib.report import MOMENT_CELLS, Clock
 from odtlib.text import threshold_text
 from odtlib.tree import DecisionTree, midpoint
 

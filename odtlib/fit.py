@@ -18,7 +18,6 @@ from odtlib.tolerance import ROUNDING
 FIRST_SLICE, LONGEST_SLICE = 2e5, 0.1
 MOST_WORK = 2.0**60
 FINISHING = 0.4         # seconds after a limit, or Ctrl-C, until the best tree is ready
-MOMENT_CELLS = 100_000  # of rows and features, which are cut, or on which CART grows, in a moment
 STOPPED = "time_limit", "memory_limit", "interrupted"
 
 

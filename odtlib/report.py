@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from odtlib.tree import DecisionTree
 
 STATUSES = ("optimal", "time_limit", "node_limit", "memory_limit", "interrupted", "heuristic")
+MOMENT_CELLS = 100_000  # of rows and features, which are cut, or on which CART grows, in a moment
 
 
 def status_of(ended: str, objective: float, lower_bound: float, scale: float = 0.0) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import check_random_state
 
-from odtlib.fit import MOMENT_CELLS
 from odtlib.heuristics.cart import cart_nodes, patient_clock, single_leaf, warm_up_trees
 from odtlib.heuristics.local_search import search_trees, warm_up_search
 from odtlib.heuristics.ranks import RankedRows
-from odtlib.report import TimeUp
+from odtlib.report import MOMENT_CELLS, TimeUp
 from odtlib.tree import DecisionTree
 from odtlib.trees import without_empty_splits
 
