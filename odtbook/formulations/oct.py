@@ -267,7 +267,7 @@ class OCTClassifier(ProgramClassifier):
     0.0
     """
 
-    # beyond, one proof of HiGHS in thirty was wrong, with its presolve or without
+    # beyond, up to one proof of HiGHS in thirty was wrong
     _resolved = MAX_WHOLE_SUM
     _parameter_constraints = {
         **ProgramClassifier._parameter_constraints,

@@ -56,8 +56,7 @@ class Rows(NamedTuple):
     errors: tuple | None = None             # the same three for which errors are counted
     problem: Problem | None = None          # of these rows, where it is known
     words: str = ""                         # what a proof says about the objective
-    lost: float = 0.0                       # of all weight, where weights were rounded down
-    factors: np.ndarray | None = None       # of each class, which undo that
+    factors: np.ndarray | None = None       # of each class, if its weight was rounded down
     as_given: Callable = lambda tree: tree  # gives a tree the weights of the given rows
 
 
@@ -209,11 +208,12 @@ class Run:
     def prepared(self):
         """Return the reduced problem."""
         model, rows = self.model, self.rows
-        return rows.problem or replace(prepare(
+        problem = rows.problem or prepare(
             self.columns, self.y, len(model.classes_), self.sample_weight, counts=rows.counts,
             min_samples_leaf=model.min_samples_leaf, merge_rows=self.merges_rows,
-            merge_columns=self.merges_columns, clock=self.clock, groups=rows.groups),
-            lost=rows.lost)
+            merge_columns=self.merges_columns, clock=self.clock, groups=rows.groups)
+        return problem if rows.factors is None else replace(
+            problem, lost=float(rows.weight @ (rows.factors[rows.y] - 1)))
 
     def begin_with(self, start):
         """Take a start that respects all limits as the tree to beat."""

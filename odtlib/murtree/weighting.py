@@ -24,10 +24,10 @@ def error_rows(model, columns, y, weight, clock, search):
     merges = model.min_samples_leaf == 1 and search.merge_rows and not clock.expired
     groups = grouped_rows(columns) if merges and len(y) >= MANY_ROWS else None
     given = Rows(columns, y, weight, groups=groups)
-    whole, lost, factors = (None, 1.0) if weight is None else whole_weights(weight), 0.0, None
+    whole, factors = (None, 1.0) if weight is None else whole_weights(weight), None
     if whole is None and (whole := rounded_weights(y, weight, len(model.classes_))) is not None:
-        exact, factors = weight / whole[1], np.ones(len(model.classes_))
-        lost, factors[y] = float((exact - whole[0]).sum()), exact / whole[0]
+        factors = np.ones(len(model.classes_))
+        factors[y] = weight / whole[1] / whole[0]
     if whole is None or np.max(model.split_penalty) > LARGEST * whole[1]:
         return given
     weights, unit = whole
@@ -46,7 +46,7 @@ def error_rows(model, columns, y, weight, clock, search):
         return given
     if weights is not None and (weights == 1).all():
         weights = None
-    return Rows(columns[kept], y[kept], weights, unit, groups=groups, lost=lost, factors=factors,
+    return Rows(columns[kept], y[kept], weights, unit, groups=groups, factors=factors,
                 as_given=lambda tree: tree._with(value=unit * tree.value)
                 if unit % 1 == 0 and factors is None else
                 tree.with_counts(columns, y, len(model.classes_), weight, relabel=False))
