@@ -67,6 +67,7 @@ TREE, SAME, TUNED_CART, FREE = CARTS = (
     "optimal tree", "CART with as many leaves", "tuned CART", "CART of any size, pruned")
 TOO_GOOD = 99.0                         # per cent: is a feature known only afterwards?
 METRICS = ("accuracy", "balanced accuracy", "cost")
+GINI = "the Gini impurity of its leaves, where the classes weigh alike"
 
 
 @dataclass
@@ -77,7 +78,7 @@ class Question:
     ----------
     table : Table
     metric : {"accuracy", "balanced accuracy", "cost", "R²"}
-        What is compared; the tree minimises the same on the training rows.
+        What is compared.
     weights : dict, "balanced" or None
         Weights of the classes, for every method.
     costs : dict
@@ -86,6 +87,8 @@ class Question:
         Depths that are tried.
     leaves : int or None
         Most leaves of a tree.
+    objectives : list of {"errors", "gini", "squared_error"}
+        What the tree may minimise on the training rows; cross-validation chooses one.
     seed : int
         Of the folds, of the draws of rows, and of the forest.
     clock : Clock
@@ -100,6 +103,7 @@ class Question:
     costs: dict[Any, float]
     depths: list[int]
     leaves: int | None
+    objectives: list[str]
     seed: int
     clock: Clock
     lines: Lines
@@ -191,17 +195,19 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
         raise ValueError(f"time is {seconds}; give a number of seconds above 0.")
     size = f"Trees have a depth of at most {max_depth}" if max_depth else \
         f"Trees have a depth of at most {DEPTH}, chosen by cross-validation"
-    same = ([max_depth] if max_depth else list(range(1, DEPTH + 1)), max_leaf_nodes, seed,
-            Clock(0.92 * seconds))         # the rest is for writing the page
-    same[-1].start -= min(table.seconds, 0.2 * seconds)
+    depths = [max_depth] if max_depth else list(range(1, DEPTH + 1))
+    clock = Clock(0.92 * seconds)           # the rest is for writing the page
+    clock.start -= min(table.seconds, 0.2 * seconds)
     size += f" and at most {max_leaf_nodes} leaves." * bool(max_leaf_nodes) or "."
     if table.task == "regression":
         if cost or class_weight or metric:
             raise ValueError(f"{table.target!r} is a quantity, which has no classes to weigh; "
                              "leave cost, class_weight and metric out.")
-        return Question(table, "R²", None, {}, *same, Lines([
-            "The tree minimises the squared error on the training rows. What counts is the share "
-            f"of the variance of {table.target!r} that is explained on new rows (R²).", size]))
+        lines = ["On the training rows the tree minimises the squared error. What counts is the "
+                 f"share of the variance of {table.target!r} that is explained on new rows (R²).",
+                 size]
+        return Question(table, "R²", None, {}, depths, max_leaf_nodes, ["squared_error"], seed,
+                        clock, Lines(lines))
     if cost and class_weight:
         raise ValueError("cost and class_weight both weigh the classes; give one of them.")
     if metric not in (None, *METRICS):
@@ -222,17 +228,22 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
     weights = {"accuracy": None, "balanced accuracy": "balanced", "cost": costs}[metric]
     loss = {"accuracy": "the number of wrong rows", "cost": "what its mistakes cost",
             "balanced accuracy": "one minus the balanced accuracy"}[metric]
+    objectives = ["errors"]
     if class_weight:
         weights, loss = class_weight, "the weight of the wrong rows"
         if weights != "balanced":
             weights = _by_label(weights, labels, table.target)
-    lines += [f"The tree minimises {loss}, on the training rows"
-              + (", and all other methods weigh the classes alike. " if weights else ". ")
+    elif metric == "balanced accuracy":     # few rows of a class decide: shares vary less
+        objectives = ["errors", "gini"]
+        loss = f"{loss}, or {GINI}, whichever cross-validation finds better"
+    lines += [f"On the training rows the tree minimises {loss}. "
+              + "All other methods weigh the classes in the same way. " * bool(weights)
               + f"What counts is the {metric} on new rows.", size]
     if cost:
         lines.append("A mistake costs " + ", ".join(
             f"{value:g} on a row of {str(label)!r}" for label, value in costs.items()) + ".")
-    return Question(table, metric, weights, costs, *same, Lines(lines))
+    return Question(table, metric, weights, costs, depths, max_leaf_nodes, objectives, seed, clock,
+                    Lines(lines))
 
 
 def _by_label(given, labels, target):
@@ -282,12 +293,13 @@ def protocol(question: Question, seconds: float, leaves: int = 2) -> dict[str, t
         spread = 1.0 if classes else float(np.var(table.y[rows]))
         return cart(min_samples_leaf=least, ccp_alpha=price * spread, **limits, **draws, **weighed)
 
-    def searched(rows, max_depth, price):
+    def searched(rows, max_depth, price, objective):
         weight, y = question.row_weights(rows), table.y[rows]
         whole = ((y - y.mean()) ** 2).sum() if not classes else \
             len(y) if weight is None else weight.sum()
         return optimal(max_depth, max_leaf_nodes=question.leaves, min_samples_leaf=least,
-                       split_penalty=float(f"{price * whole:.3g}"), time_limit=seconds)
+                       split_penalty=float(f"{price * whole:.3g}"), time_limit=seconds,
+                       **{"objective" if classes else "loss": objective})
 
     def linear(rows, strength):
         return make_pipeline(StandardScaler(), LogisticRegression(
@@ -295,7 +307,8 @@ def protocol(question: Question, seconds: float, leaves: int = 2) -> dict[str, t
 
     sizes = [{"max_depth": d, "price": price} for d in depths for price in (0.01, 0.002)]
     return {
-        TREE: (searched, sizes),
+        TREE: (searched, [{**size, "objective": objective} for size in sizes
+                          for objective in question.objectives]),
         SAME: (lambda rows: grown(rows, max_leaf_nodes=max(2, leaves)), [{}]),
         TUNED_CART: (lambda rows: TunedCARTClassifier(
             max(depths), min_samples_leaf=least, cv=3, time_limit=seconds, **draws, **weighed),
@@ -443,6 +456,14 @@ class Found:
             "missing_left": tree._missing_goes_left().astype(int)}
         return tree.replace(value=counts, **gaps)
 
+    @property
+    def minimised(self) -> str:
+        """What the tree minimises, in words."""
+        if not self.question.classes:
+            return "squared error"
+        return {"errors": "wrong rows" if self.question.weights is None else
+                "weight of the wrong rows", "gini": GINI}[self.model.objective]
+
     def words(self, node: int) -> str:
         """Return what a leaf predicts, and how many training rows bear it out."""
         tree, y = self.model.tree_, self.question.table.y[self.leaf == node]
@@ -468,11 +489,14 @@ def fit_tree(question: Question) -> Found:
     rows = np.arange(len(table.y))
     with _alone():                  # compiled before anything is timed
         few, begun = drawn(question, rows, 60, 3), clock.elapsed
-        first, _ = _fitted(question, protocol(question, 5.0)[TREE][0](few, 2, 0.0), few)
-        with suppress(ValueError):
-            first.certificate(table.X.iloc[few], table.y[few], question.row_weights(few))
+        for objective in question.objectives:
+            first, _ = _fitted(
+                question, protocol(question, 5.0)[TREE][0](few, 2, 0.0, objective), few)
+            with suppress(ValueError):
+                first.certificate(table.X.iloc[few], table.y[few], question.row_weights(few))
         clock.start += max(0.0, clock.elapsed - begun - 5)
-        chosen, ended = _choice(question, TREE, rows, clock.time_limit / 150, most=2 * TUNED)
+        chosen, ended = _choice(question, TREE, rows, clock.time_limit / 150 / len(
+            question.objectives), most=2 * TUNED)
     if ended:
         lines.append(f"The clock ended {ended} of the fits that chose the size of the tree; with "
                      "more time (--time) it may be another.")
@@ -617,9 +641,7 @@ def certified(found: Found) -> Lines:
     space = (f"tree of depth at most {model.max_depth}"
              + f" and at most {question.leaves} leaves" * bool(question.leaves)
              + f" over the {sum(map(len, questions.values()))} questions below")
-    lines = [f"The tree costs {report.objective:.10g}: "
-             + ("squared error" if not question.classes else
-                "wrong rows" if weight is None else "weight of the wrong rows")
+    lines = [f"The tree costs {report.objective:.10g}: {found.minimised}"
              + f", and {model.split_penalty:g} for each split." * bool(model.split_penalty)
              + (f" No {space} costs less: this is proved." if report.status == "optimal" else
                 f" The clock ended the search; no {space} costs less than "
@@ -1158,9 +1180,9 @@ def card(found: Found, judged: Judged, source: str) -> Lines:
         f"{version('scikit-learn')}, numpy {np.__version__}.",
         f"From {source!r} (SHA-256 {mark}): {len(table.y):,} rows.",
         f"Predicts {table.target!r} from {asks} of {len(table.feature_names)} features.",
-        f"Depth at most {model.max_depth}, at least {model.min_samples_leaf} rows in a leaf, "
-        f"{model.split_penalty:g} for each split; classes weigh: {question.weights or 'alike'}; "
-        f"seed {question.seed}.",
+        f"Minimises {found.minimised}; depth at most {model.max_depth}, at least "
+        f"{model.min_samples_leaf} rows in a leaf, {model.split_penalty:g} for each split; classes "
+        f"weigh: {question.weights or 'alike'}; seed {question.seed}.",
         "On new rows: " + (f"{judged.text(TREE, question.metric)} ({question.metric})."
                            if len(judged.rows) else "not measured."),
         "It knows nothing of rows from elsewhere or later. Whether each feature is known when the "

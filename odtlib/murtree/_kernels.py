@@ -830,7 +830,7 @@ def count_classes(weights, blocks, width, n_active, class_start, words, n_classe
 
 
 @njit(**INNER)
-def prepare_any(weights, class_start, shared, node, totals, side_cost, best_by_size, node_shape):
+def prepare_counts(weights, class_start, shared, node, totals, side_cost, best_by_size, node_shape):
     """Count an open node; see :func:`prepare_classes`.
 
     ``weights`` are those of :func:`count_classes`, the other arguments those of the module's
@@ -852,7 +852,8 @@ def prepare_any(weights, class_start, shared, node, totals, side_cost, best_by_s
 
 
 @njit(**INNER)
-def children_any(weights, feature, side, class_start, n_active, width, shared, node, best_by_size):
+def children_counts(weights, feature, side, class_start, n_active, width, shared, node,
+                    best_by_size):
     """Solve both children of ``feature`` to depth two; see :func:`children_classes`.
 
     ``weights`` are those of :func:`count_classes`, the other arguments those of the module's
@@ -883,7 +884,7 @@ def prepare_classes(class_start, shared, node, totals, side_cost, best_by_size,
     The arguments are those of the module's docstring; all but ``class_start`` and ``node_shape``
     are written.
     """
-    prepare_any(None, class_start, shared, node, totals, side_cost, best_by_size, node_shape)
+    prepare_counts(None, class_start, shared, node, totals, side_cost, best_by_size, node_shape)
 
 
 @njit(**ADDRESSED)
@@ -895,7 +896,7 @@ def children_classes(feature, side, class_start, n_active, width, shared, node,
     arguments are those of the module's docstring; ``best_by_size`` receives the best scores of both
     children.
     """
-    children_any(None, feature, side, class_start, n_active, width, shared, node, best_by_size)
+    children_counts(None, feature, side, class_start, n_active, width, shared, node, best_by_size)
 
 
 @njit(**ADDRESSED)
@@ -905,8 +906,8 @@ def prepare_weighted_classes(class_start, shared, node, totals, side_cost, best_
 
     The arguments are those of the module's docstring.
     """
-    prepare_any(shared.shape[CLASS_WEIGHTS:], class_start, shared, node, totals, side_cost,
-                best_by_size, node_shape)
+    prepare_counts(shared.shape[CLASS_WEIGHTS:], class_start, shared, node, totals, side_cost,
+                   best_by_size, node_shape)
 
 
 @njit(**ADDRESSED)
@@ -916,8 +917,8 @@ def children_weighted_classes(feature, side, class_start, n_active, width, share
 
     The arguments are those of the module's docstring; see :func:`children_classes`.
     """
-    children_any(shared.shape[CLASS_WEIGHTS:], feature, side, class_start, n_active, width, shared,
-                 node, best_by_size)
+    children_counts(shared.shape[CLASS_WEIGHTS:], feature, side, class_start, n_active, width,
+                    shared, node, best_by_size)
 
 
 @njit(**ADDRESSED)

@@ -13,6 +13,7 @@ import pytest
 
 from odtbook.cli import main
 from odtbook.tables import read_table
+from odtlib import DecisionTree
 
 #: Package, file, target, and options of the command.
 TABLES = [
@@ -88,6 +89,12 @@ def test_no_sentence_of_the_page_is_false(package, name, target, options, tmp_pa
         weight = np.where(y.astype(str) == label, float(cost), 1.0)
     price = re.search(r"and ([\d.e+-]+) for each split", said["proof"])
     loss = (weight * (found != y)).sum() if classes else ((y - found) ** 2).sum()
+    if "Gini impurity" in said["proof"]:
+        tree = DecisionTree.from_json(page.with_suffix(".json").read_text(encoding="utf-8"))
+        leaves = np.zeros((tree.n_nodes, len(labels)))
+        np.add.at(leaves, (tree.apply(table.X), codes), weight)
+        whole = leaves.sum(axis=1)
+        loss = (whole - (leaves**2).sum(axis=1) / np.where(whole > 0, whole, 1.0)).sum()
     loss += (float(price[1]) if price else 0.0) * (len(rows) - 1)
     claimed = float(re.search(r"The tree costs (\S+):", said["proof"])[1])
     assert claimed == pytest.approx(loss, rel=1e-6)

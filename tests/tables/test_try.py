@@ -410,6 +410,31 @@ def test_a_rare_class_is_judged_by_balanced_accuracy_unless_something_else_is_as
             trying.ask(table, **options)
 
 
+def test_the_tree_of_a_rare_class_may_minimise_the_gini_impurity():
+    """Both objectives are candidates; the page says which was chosen, and what it costs."""
+    table = read_table(rare(300, 0.1), "ill")
+    question = trying.ask(table, max_depth=2, seconds=30)
+    offered = trying.protocol(question, 1.0)[trying.TREE][1]
+    assert [size["objective"] for size in offered] == ["errors", "gini"] * 2
+    for options in ({"metric": "accuracy"}, {"cost": {"yes": 5}}, {"class_weight": {"yes": 5}}):
+        assert trying.ask(table, **options).objectives == ["errors"]
+    weight, yes = question.row_weights(), table.y == "yes"
+    for objective, words in (("gini", "the Gini impurity"), ("errors", "weight of the wrong rows")):
+        question.objectives = [objective]
+        found = trying.fit_tree(question)
+        proved = str(trying.certified(found))
+        assert f": {words}" in proved and "has checked it" in proved
+        assert ("Brier score" in proved) == (objective == "gini")
+        leaves = pd.DataFrame({"yes": weight * yes, "no": weight * ~yes}).groupby(found.leaf).sum()
+        least = leaves.min(axis=1) if objective == "errors" else \
+            2 * leaves.prod(axis=1) / leaves.sum(axis=1)
+        price = found.model.split_penalty * (len(leaves) - 1)
+        said = float(re.search(r"costs (\S+):", proved)[1])
+        assert said == pytest.approx(least.sum() + price, rel=1e-9)
+        assert words in str(trying.card(found, trying.Judged(
+            question, [], pd.DataFrame(), np.arange(0), {}, {}, []), "rows.csv"))
+
+
 def told(monkeypatch, seconds):
     """Have each fold take the seconds that are told, half of them for its last two methods.
 
