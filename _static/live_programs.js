@@ -144,7 +144,9 @@ live.picture("rounding", (box) => {
     const tree = value(rounded[0], rounded.slice(1)).total, name = (v) => (v ? "x1" : "x2");
     const twice = follows.map((f, r) => [f, r + 1]).filter(([f]) => f > 1 + 1e-9);
     words.textContent = `The master counts ${short(total)} of ${rows.length} rows as right. Rounded, the tree tests ${name(rounded[0])} at the root, ${name(rounded[1])} on the left and ${name(rounded[2])} on the right, and has ${tree} right. ` +
-      (twice.length ? `Row ${twice.map(([f, r]) => `${r} (${short(f)} times)`).join(", row ")} follows more than one path: its row constraint is violated, and would be the cut.`
+      (twice.length ? `${twice.map(([f, r], k) => `${k ? "row" : "Row"} ${r} (${short(f)} times)`).join(" and ")} ` +
+        (twice.length > 1 ? "follow more than one path. Their row constraints are violated, and would be the cuts."
+          : "follows more than one path. Its row constraint is violated, and would be the cut.")
         : "No row follows more than one path.");
   }
 
