@@ -181,6 +181,8 @@ def referee(tree: Any, X: ArrayLike, y: ArrayLike, *, max_depth: int | None = No
     better = model.tree_ if status in ("beaten", "outside") and found is not own else None
     if better is not None and case.classes is not None:
         better = better.replace(classes=case.classes[better.classes])
+    if better is not None and hasattr(X, "columns"):
+        better = better.replace(feature_names=tuple(map(str, X.columns)))
     cost = {"objective": float(own.cost), "bound": bound,
             "better_objective": float(found.cost) if better is not None else None}
     subject = "the number says" if own.predicted is None else "the tree has"

@@ -38,6 +38,8 @@ def run(options) -> int:
     from odtbook.referee import referee
     from odtbook.tables import read_table
     save = to_write(options.save, options.tree, options.data) if options.save else None
+    if not Path(options.tree).exists():
+        raise FileNotFoundError(f"there is no file {options.tree!r}; give that of a tree.")
     table = read_table(options.data, options.target)
     verdict = referee(
         Path(options.tree), table.X, table.y, max_depth=options.depth, max_nodes=options.nodes,

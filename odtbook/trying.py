@@ -187,10 +187,12 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
     """
     if table.report.unusable:
         raise ValueError(table.report.unusable)
-    for name, value, least in (("max_depth", max_depth, 1), ("max_leaf_nodes", max_leaf_nodes, 2),
-                               ("seed", seed, 0)):
+    for name, option, value, least in (
+            ("max_depth", "--depth", max_depth, 1),
+            ("max_leaf_nodes", "--leaves", max_leaf_nodes, 2), ("seed", "--seed", seed, 0)):
         if value is not None and value < least:
-            raise ValueError(f"{name} is {value}; give a whole number of at least {least}.")
+            raise ValueError(f"{name} ({option}) is {value}; give a whole number of at least "
+                             f"{least}.")
     if not 0 < seconds < np.inf:
         raise ValueError(f"time is {seconds}; give a number of seconds above 0.")
     size = f"Trees have a depth of at most {max_depth}" if max_depth else \

@@ -354,6 +354,8 @@ def check_targets_given(y, numeric=False):
         value = values[row, column]
         name = "NaN" if isinstance(value, float) else f"a missing value ({value})"
         raise ValueError(f"row {row} of y holds {name}; {REMEDY}.")
+    if not hasattr(y, "dtype") and len({isinstance(value, str) for value in values.flat}) > 1:
+        raise ValueError(_mixed(values))        # NumPy would make text of all
 
 
 def _missing(values):
@@ -415,7 +417,9 @@ def fault_of_rows(X, missing):
         row, what = _first_fault(column, missing)
         if row is not None:
             remedy = ("encode it as numbers first, for example with "
-                      "sklearn.preprocessing.OneHotEncoder" if what.startswith("text") else REMEDY)
+                      "sklearn.preprocessing.OneHotEncoder" if what.startswith("text") else
+                      "turn the column into numbers or text" if what.startswith("an object")
+                      else REMEDY)
             return f"row {row}, column {name} of X holds {what}; {remedy}."
     return None
 
@@ -478,16 +482,24 @@ def check_length(name, values, n_rows):
                          f"{len(values)}; give one entry of {name} per row.")
 
 
+def _kinds(y):
+    """Return the names of the types of labels."""
+    return sorted({type(label).__name__ for label in np.ravel(np.asarray(y, object))})
+
+
+def _mixed(y):
+    return (f"Unknown label type: y mixes labels of type {', '.join(_kinds(y))}; give labels of "
+            "one type, and leave rows without a label out.")
+
+
 def check_labels(y):
     """Refuse labels that are no classes."""
     try:
         check_classification_targets(y)
     except ValueError:
-        kinds = sorted({type(label).__name__ for label in np.ravel(np.asarray(y, object))})
+        kinds = _kinds(y)
         if len(kinds) > 1:
-            raise ValueError(f"Unknown label type: y mixes labels of type {', '.join(kinds)}; "
-                             "give labels of one type, and leave rows without a label out."
-                             ) from None
+            raise ValueError(_mixed(y)) from None
         if getattr(getattr(y, "dtype", None), "kind", "") == "O":
             raise ValueError(f"Unknown label type: y holds objects of type {kinds[0]}; give labels "
                              "as text, whole numbers or truth values.") from None

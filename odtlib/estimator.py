@@ -307,6 +307,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
             return start
         if isinstance(start, _TreeEstimator):
             check_is_fitted(start, "tree_")
+            self._check_names_of(start)
             if start._tree_over_columns and not (self._tree_over_columns and hasattr(
                     self.binarizer_, "columns_")
                     and start.tree_.columns == self.binarizer_.columns_):
@@ -317,6 +318,13 @@ class _TreeEstimator(DescribedParameters, WithParameters):
             raise ValueError(f"start is a {type(start).__name__}; use None, a word, a "
                              "DecisionTree, or a fitted tree estimator of odtlib or scikit-learn.")
         return DecisionTree.from_sklearn(start)
+
+    def _check_names_of(self, start):
+        """Refuse an estimator that was fitted to other columns."""
+        theirs, mine = (list(getattr(one, "feature_names_in_", ())) for one in (start, self))
+        if theirs and mine and theirs != mine:
+            raise ValueError(f"start was fitted to the columns {theirs[:5]} and X has {mine[:5]}; "
+                             "give the same columns in the same order.")
 
     def _given_start(self):
         """Return ``start`` as above, a tree as one for rows in which nothing is missing."""
@@ -357,7 +365,12 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         X = pandas_frame(X)
         if self._tree_over_columns and hasattr(X, "iloc"):
             check_columns(X)
+            if len(X) == 0:
+                raise ValueError("X has no rows; give at least one.")
             return validate_data(self, X, reset=False, skip_check_array=True)
+        if self._tree_over_columns and getattr(self.binarizer_, "categories_", None):
+            raise ValueError("X is no data frame, and that of the fit had words; give a data frame "
+                             "with the same columns.")
         return checked(self, X, reset=False, missing=self._accepts_missing, types=NUMBERS)
 
     def __sklearn_tags__(self):
@@ -754,6 +767,13 @@ class BinarisingMixin:
         """As in the base class; the tree of a fitted estimator is written over the columns."""
         start = self.start
         if isinstance(start, _TreeEstimator) and getattr(start, "_tree_over_columns", False):
+            self._check_names_of(start)
+            names = None if self.binarizer_ is None else self.binarizer_.get_feature_names_out()
+            if names is not None and start.tree_.feature_names is not None \
+                    and list(start.tree_.feature_names) != list(names):
+                raise ValueError(f"start is a {type(start).__name__} whose tree tests columns that "
+                                 "it made of words, and this fit makes others; give one with the "
+                                 "same binarizer, or a DecisionTree over the columns.")
             return _for_whole_rows(start.tree_)
         if start is None or isinstance(start, str | DecisionTree) or self.binarizer_ is None:
             return super()._given_start()

@@ -149,5 +149,6 @@ def find(name: str) -> Entry:
     close = [known[key] for key in known if wanted and wanted in key]
     close += [known[key] for key in difflib.get_close_matches(wanted, known, n=5)]
     close = list(dict.fromkeys(close))[:5]
-    hint = f"did you mean {', '.join(close)}?" if close else "available() lists the names."
+    hint = (f"did you mean {', '.join(close)}?" if close else
+            "`odt data list` and available() list the names.")
     raise ValueError(f"there is no data set {name!r}; {hint}")

@@ -46,12 +46,12 @@ class _ProjectedPredictions(SeveralTargets, DescribedParameters, RegressorMixin,
 
     @with_plain_parameters
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit without the constraints; predictions are projected.
+        """Learn from rows and targets; what is predicted later keeps the constraints.
 
         Parameters
         ----------
         X : array or data frame, shape (n_rows, n_features)
-            Training rows, without missing values.
+            Training rows: numbers, without missing values.
         y : array, shape (n_rows,) or (n_rows, n_targets)
             Targets.
         sample_weight : array, shape (n_rows,), optional

@@ -707,8 +707,9 @@ def enter(t, control, penalties, counters, levels, scratch, cache, earlier):
     deep = below + (third if terminal == 2 else 0.0)
     counters[NODES] += 1
     begin_with_leaf(st, co, ch, levels.leaf[t])
+    more = high - low                            # node budgets than one
     if nothing_open(co, low, high):
-        return FINISH, 0
+        return FINISH, 2 * more
     few = depth == ANY_DEPTH and t > 0 and terminal == 2 and co[TARGET, high] <= 4 * penalty
     if few:
         depth = st[DEPTH] = 3                    # more than three splits cost too much
@@ -716,7 +717,7 @@ def enter(t, control, penalties, counters, levels, scratch, cache, earlier):
     merged = shape[MERGE_COLUMNS]
     if t == 0 and control[ALL_SPLITS]:           # also of columns that split the rows alike
         shape[MERGE_COLUMNS] = 0
-    work = count_node(t, control, counters, levels, scratch)
+    work = count_node(t, control, counters, levels, scratch) + 2 * more
     shape[MERGE_COLUMNS] = merged
     n_active, best_by_size, side_cost = st[N_ACTIVE], scratch.best_by_size, scratch.side_cost
     try_shallow_trees(side_cost, n_active, min(depth, terminal), low, high, penalty, below,
@@ -744,6 +745,7 @@ def enter(t, control, penalties, counters, levels, scratch, cache, earlier):
     order_splits(control, levels.order[t], scratch.key, n_active, levels.active[t + 1], side_cost,
                  scratch.shuffle)
     bound_children(st, terminal, below, deep, side_cost, levels.leaf_cost[t], levels.bound[t])
+    work += (more + st[CHILD_HIGH] - st[CHILD_LOW]) * n_active // 32
     if passes_bounds_on(t, control, st, earlier[0]):
         bound_by_earlier_nodes(t, terminal, control, counters, levels, earlier)
     if control[CACHE] == DATASET and depth == 3 and terminal == 2:
@@ -911,6 +913,7 @@ def advance(t, work, control, penalties, counters, levels, scratch, cache, share
     level += control[BY_LEVEL]                   # of the children
     shape, row_bits = scratch.shared.shape, scratch.shared.row_bits
     terminal = 2 if control[SPECIALISED] else 1
+    of_a_split = 1 + (last - first) * (2 + n_active // 16 + (high - low) // 8)
     while work > 0 and control[FILLED] <= control[ROOM]:
         if st[STEP] == 0:
             if t == 0 and control[N_THREADS] > 1:
@@ -918,7 +921,7 @@ def advance(t, work, control, penalties, counters, levels, scratch, cache, share
             keep_open(t, control, st, co)
             if st[POSITION] >= n_active or nothing_open(co, low, high):
                 return FINISH, work
-            work -= 1
+            work -= of_a_split
             k = order[st[POSITION]]
             if not combine(bound, limit, solved, k, taken, low, high, first, last, penalty, ch, co,
                            False):

@@ -95,7 +95,8 @@ class MurTreeClassifier(CertifiedColumns, GoodTreesMixin, BudgetPathMixin, Binar
     start : {None, "cart", "local-search"}, DecisionTree or fitted estimator, default=None
         Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  A
         DecisionTree is one over the 0/1 columns; the thresholds of an estimator are moved to the
-        nearest column.  Only better trees are searched for.
+        nearest column (of a data frame with words: one with the same binarizer).  Only better trees
+        are searched for.
     time_limit : float, optional
         Time limit in seconds; None for no limit.  The best tree found so far is then returned (CART
         at worst).  Where the time does not suffice for the columns, the binariser leaves the last
@@ -249,6 +250,9 @@ class MurTreeClassifier(CertifiedColumns, GoodTreesMixin, BudgetPathMixin, Binar
         kind = Run
         if self._additive is not None:
             check_search(search, "an additive objective")
+            if self._additive.of_quantities:
+                raise ValueError(f"{self._additive!r} is for targets that are numbers; give it to "
+                                 "MurTreeRegressor, or choose another objective.")
             kind = partial(AdditiveRun, FittedObjective(
                 self._additive, X, y, sample_weight, getattr(self, "feature_names_in_", None)))
         if tolerance is not None:

@@ -74,7 +74,8 @@ class MurTreeRegressor(CertifiedColumns, GoodTreesMixin, BudgetPathMixin, Binari
     start : {None, "cart"}, DecisionTree or fitted estimator, default=None
         Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  A
         DecisionTree is one over the 0/1 columns; the thresholds of an estimator are moved to the
-        nearest column.  Only better trees are searched for.
+        nearest column (of a data frame with words: one with the same binarizer).  Only better trees
+        are searched for.
     time_limit : float, optional
         Time limit in seconds; None for no limit.  The best tree found so far is then returned (CART
         at worst).  Where the time does not suffice for the columns, the binariser leaves the last

@@ -219,10 +219,8 @@ class Solver:
 
         def work(units):
             search(units)
-            while self.control[S.FILLED] > self.control[S.ROOM]:
-                self._grow()
-                search(units)
-            return self.control[S.MODE] == S.DONE
+            return (self.control[S.MODE] == S.DONE
+                    or self.control[S.FILLED] > self.control[S.ROOM])
 
         self.pace.slice(work)
         self._grow()                     # another thread may have enlarged the cache

@@ -5,6 +5,7 @@ import re
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from certificates.files import saved
 from certificates.test_certificates import columns_of, least_cost, problem_of
@@ -76,6 +77,14 @@ def test_no_false_accusation_and_no_false_praise(kind, seed):
         codes = y if squares else np.unique(y, return_inverse=True)[1]
         assert check(saved(verdict.certificate.arrays), X[used], codes[used],
                      every[used]) == verdict.claim
+
+
+def test_a_better_tree_has_the_names_of_the_columns():
+    frame = pd.DataFrame({"width": [0.1, 0.2, 0.3, 0.4], "height": [1.0, 3.0, 2.0, 4.0]})
+    y = np.array(["no", "yes", "no", "yes"])
+    verdict = referee({"label": "no"}, frame, y, max_depth=1)
+    assert verdict.status == "beaten" and "height <= 2.5" in verdict.better.to_text()
+    assert verdict.better.feature_names == ("width", "height")
 
 
 def test_a_label_of_rows_without_weight_is_wrong_and_no_fault():

@@ -12,7 +12,14 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from odtlib import DecisionTree, MurTreeClassifier, MurTreeRegressor, MurTreeSearch, SurvivalTree
 from odtlib.murtree.objectives.survival import StepFunction
-from odtlib.objectives import AdditiveObjective, LinearLeaves, Poisson, SquaredError
+from odtlib.objectives import (
+    AdditiveObjective,
+    Entropy,
+    Gini,
+    LinearLeaves,
+    Poisson,
+    SquaredError,
+)
 from tests.murtree.test_objectives import CAPPED, GRID, QuantileGrid, Stock, known
 
 OF_NUMBERS = {"squared error": "squared_error", "poisson": "poisson", "line": LinearLeaves([0]),
@@ -250,3 +257,22 @@ def test_uneven_weights_are_summed_up_without_subtraction():
         model = MurTreeRegressor(3, loss=loss).fit(X, y, weight)
         assert model.verify(X, y, weight) == pytest.approx(model.report_.objective)
         assert model.report_.counters["data_sets_counted"] == 0
+
+
+@pytest.mark.parametrize("objective", [SquaredError(), Poisson(), LinearLeaves([0])])
+def test_objectives_of_quantities_are_not_for_classes(objective):
+    """They would sum the positions of the labels, whose order means nothing."""
+    with pytest.raises(ValueError, match="for targets that are numbers; give it to MurTreeRegr"):
+        MurTreeClassifier(1, objective=objective).fit([[0], [1]], ["no", "yes"])
+
+
+@pytest.mark.parametrize("loss", [Gini(), Entropy()])
+def test_objectives_of_classes_are_not_for_quantities(loss):
+    with pytest.raises(ValueError, match="is for classes; give it to MurTreeClassifier"):
+        MurTreeRegressor(1, loss=loss).fit([[0], [1]], [0.0, 1.0])
+
+
+def test_a_line_on_words_is_refused():
+    frame = pd.DataFrame({"word": ["u", "v"], "x": [0.0, 1.0]})
+    with pytest.raises(ValueError, match="feature 'word' holds text"):
+        MurTreeRegressor(1, loss=LinearLeaves(["word"])).fit(frame, [0.0, 1.0])

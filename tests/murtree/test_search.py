@@ -129,6 +129,23 @@ def test_slices_of_any_length_give_the_same(n_classes, depth, nodes):
     assert sliced.counters.tolist() == whole.counters.tolist()
 
 
+def test_a_slice_counts_the_node_budgets_of_a_split_as_work():
+    """A split has all pairs of budgets of its children: a slice took a hundred times as long."""
+    X, _ = blobs(n_rows=200)
+    y = np.random.default_rng(1).integers(0, 2, len(X))
+    problem, work = prepare(X, y, 2), 200_000
+    nodes = len(problem.rows) - 1
+    solver = build(Solver, problem, nodes, nodes)
+    solver._open(np.arange(nodes + 1, dtype=np.int32), nodes, nodes, nodes, np.inf, 0.0)
+    while solver.control[S.LEVEL] < 2:          # there every number of nodes is asked for
+        solver._run_kernel(1)
+        solver._grow()
+    before, solver.control[S.ROOM] = solver.counters[S.NODES], 2 ** 40
+    solver._run_kernel(work)
+    entered = solver.counters[S.NODES] - before
+    assert solver.control[S.MODE] != S.DONE and 0 < entered * nodes ** 2 // 2 < 50 * work
+
+
 def stairs(seed=1, n_rows=150):
     """Thresholds of a few numbers: neighbouring columns are similar, as in real data."""
     rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from sklearn import get_config, set_config
 from sklearn.utils.estimator_checks import check_estimator
 
-from odtlib import DecisionTree, SolveReport
+from odtlib import CARTClassifier, DecisionTree, MurTreeClassifier, SolveReport
 from odtlib._numba import warm as _warm
 from odtlib.estimator import TreeClassifier, TreeRegressor
 from tests.estimators import OneLevel
@@ -169,6 +169,9 @@ FRAME = pd.DataFrame({"size": [0.0, 1, 2, 3], "width": [1.0, np.nan, 0, 0]})
     (dict(y=[0.5, 1.5, 0.2, 0.1]), "continuous"),
     (dict(y=[0.0, 1, np.nan, 1]), r"row 2 of y holds NaN; replace it or leave such rows out"),
     (dict(y=np.array([0, "a", 2.5, 1], object)), r"y mixes labels of type float, int, str"),
+    (dict(y=["a", 1, "a", 1]), r"y mixes labels of type int, str; give labels of one type"),
+    (dict(X=pd.DataFrame({"day": pd.period_range("2026", periods=4), "b": 0})),
+     r"row 0, column 'day' of X holds an object of type Period.* turn the column into numbers"),
     (dict(y=np.array([0, "a", None, 1], object)), r"row 2 of y holds a missing value \(None\)"),
     (dict(y=["a", "b", np.nan, "a"]), r"row 2 of y holds NaN; replace it or leave"),
     (dict(y=pd.Series(["a", None, "b", "a"], dtype="string")),
@@ -195,6 +198,30 @@ def test_bad_input_is_described_with_its_place_and_a_remedy(change, message):
     with pytest.raises((TypeError, ValueError), match=message) as refusal:
         StumpClassifier().fit(**{"X": X, "y": LABELS, **change})
     assert str(refusal.value).count("\n") == 0
+
+
+def test_a_frame_with_words_is_asked_for_again():
+    """Words that are encoded anew would not be those of the fit."""
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "word": ["u", "v", "u", "v"]})
+    model = CARTClassifier(1).fit(frame, LABELS)
+    for rows in (frame.to_numpy(), frame.to_dict("records")):
+        with pytest.raises(ValueError, match="X is no data frame, and that of the fit had words"):
+            model.predict(rows)
+    with pytest.raises(ValueError, match="X has no rows; give at least one"):
+        model.predict(frame[:0])
+
+
+def test_a_start_of_other_columns_is_refused():
+    frame = pd.DataFrame({"a": [1, 2, 3, 4], "b": [4, 3, 1, 2], "word": ["u", "v", "u", "w"]})
+    numbers = frame[["a", "b"]]
+    for start, rows, says in (
+            (CARTClassifier(2).fit(numbers[["b", "a"]], LABELS), numbers,
+             r"start was fitted to the columns \['b', 'a'\] and X has \['a', 'b'\]"),
+            (CARTClassifier(2).fit(frame, LABELS), frame, "with the same binarizer")):
+        with pytest.raises(ValueError, match=says):
+            MurTreeClassifier(2, start=start).fit(rows, LABELS)
+    start = MurTreeClassifier(2).fit(frame, LABELS)
+    assert MurTreeClassifier(2, start=start).fit(frame, LABELS).report_.status == "optimal"
 
 
 def test_a_single_class_makes_a_constant_tree():

@@ -404,8 +404,8 @@ def test_a_rare_class_is_judged_by_balanced_accuracy_unless_something_else_is_as
     for options, says in (({"cost": {"maybe": 5}}, "no class 'maybe'.*no, yes"),
                           ({"cost": {"yes": np.nan}}, "above 0"), ({"metric": "f1"}, "metric"),
                           ({"cost": {"yes": 2}, "class_weight": "balanced"}, "one of them"),
-                          ({"max_depth": 0}, "max_depth is 0"),
-                          ({"max_leaf_nodes": 1}, "nodes is 1")):
+                          ({"max_depth": 0}, r"max_depth \(--depth\) is 0"),
+                          ({"max_leaf_nodes": 1}, r"nodes \(--leaves\) is 1")):
         with pytest.raises(ValueError, match=says):
             trying.ask(table, **options)
 

@@ -381,8 +381,8 @@ class FrontRun(DepthwiseRun):
 
     def __init__(self, model, columns, y, sample_weight, clock, what):
         if len(model.classes_) != 2:
-            raise ValueError(f"{what} needs two classes and y has {len(model.classes_)}; choose "
-                             "another objective.")
+            raise ValueError(f"{what} needs two classes and y has {len(model.classes_)}; merge "
+                             "classes, or leave it out.")
         super().__init__(model, columns, y, sample_weight, clock, what)
         if np.any(self.weight != np.floor(self.weight)):
             raise ValueError(f"{what} needs whole sample weights, as errors are counted; round "

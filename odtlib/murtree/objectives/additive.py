@@ -90,6 +90,7 @@ class AdditiveObjective:
     row_bound: Any = None
     adds_last: bool = False
     certified: str | None = None        # what proofs call it; None where its costs are given
+    of_quantities = False               # whether targets are numbers, and no classes
     feature_names_: Any = None
 
     def __init__(self, statistics=None, leaf_cost=None, leaf_value=None, row_bound=None, *,
@@ -133,7 +134,11 @@ class AdditiveObjective:
             raise ValueError(f"{self!r} names the feature {feature!r}, which X does not have; give "
                              "a position, or the name of a column of a data frame.")
         column = X.iloc[:, position] if hasattr(X, "iloc") else X[:, position]
-        column = np.asarray(column, float)
+        try:
+            column = np.asarray(column, float)
+        except (TypeError, ValueError):
+            raise ValueError(f"feature {feature!r} holds text, and {self!r} needs numbers; name "
+                             "another feature.") from None
         if not np.isfinite(column).all():
             raise ValueError(f"feature {feature!r} misses values, and {self!r} needs them; fill "
                              "them in or leave such rows out.")

@@ -67,6 +67,7 @@ class LinearLeaves(AdditiveObjective):
         Whether each leaf uses only one of the features, the best.
     """
 
+    of_quantities = True
     adds_last = True
 
     def __init__(self, features, alpha=0.0, single=False):

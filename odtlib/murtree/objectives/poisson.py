@@ -31,6 +31,7 @@ class Poisson(AdditiveObjective):
         (default: one for each row).  Trees may split it like any other.
     """
 
+    of_quantities = True
     adds_last = True
 
     def __init__(self, exposure=None):

@@ -14,6 +14,9 @@ class _Shares(AdditiveObjective):
 
     def statistics(self, X, y, sample_weight):
         """Return the weight of each row in the column of its class; ``y`` are class indices."""
+        if y.dtype.kind not in "iu":
+            raise ValueError(f"{self!r} is for classes; give it to MurTreeClassifier, or another "
+                             "objective.")
         return np.eye(int(y.max()) + 1)[y] * sample_weight[:, None]
 
 

@@ -14,6 +14,7 @@ class SquaredError(AdditiveObjective):
     ``sum(w |y|^2) - sum_t sum(w y_t)^2 / sum(w)``.  Targets are centred first.
     """
 
+    of_quantities = True
     adds_last = True
 
     def statistics(self, X, y, sample_weight):

@@ -63,6 +63,7 @@ class Survival(AdditiveObjective):
     the likelihood is that of Poisson counts ``d`` with exposure ``L``.
     """
 
+    of_quantities = True
     adds_last, leaf_cost, certified = True, staticmethod(Poisson.leaf_cost), "survival"
 
     def statistics(self, X, y, sample_weight):
