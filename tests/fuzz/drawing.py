@@ -7,6 +7,16 @@ import numpy as np
 EXTREME = np.array([-1.7e308, -1.0, -1e-300, -5e-324, -0.0, 0.0, 5e-324, 1.0, 1.7e308])
 
 
+class Nothing(Exception):
+    """What was drawn is no case: there is nothing to compare."""
+
+
+def need(condition):
+    """Give the case up unless a condition holds."""
+    if not condition:
+        raise Nothing
+
+
 class Problem(NamedTuple):
     """Rows, labels or targets, weights or None; and those of the rows of positive weight."""
 
@@ -138,7 +148,7 @@ class Draw:
 
     def classified(self, rows=12, features=4, classes=5, *, binary=None, missing=False,
                    whole=False, named=True):
-        """Draw a classification problem; None if nothing is left of it."""
+        """Draw a classification problem."""
         n, p = self.shape(rows, features)
         binary = self.values.random() < 0.25 if binary is None else binary
         X = self.features(n, p, binary, missing)
@@ -146,7 +156,7 @@ class Draw:
         return self.problem(X, y, weight)
 
     def measured(self, rows=12, features=4, *, outputs=None, missing=False, binary=None):
-        """Draw a regression problem; None if nothing is left of it."""
+        """Draw a regression problem."""
         n, p = self.shape(rows, features)
         binary = self.values.random() < 0.25 if binary is None else binary
         X = self.features(n, p, binary, missing)
@@ -167,9 +177,8 @@ class Draw:
         return y * 10.0 ** factor if scaled < 0.2 else y
 
     def problem(self, X, y, weight):
-        """Return a problem, if there is one."""
-        if not X.size:
-            return None
+        """Return a problem; there must be something left of it."""
+        need(X.size)
         used = np.ones(len(X), bool) if weight is None else weight > 0
         return Problem(X, y, weight, X[used], y[used],
                        np.ones(used.sum()) if weight is None else weight[used])

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 from constrained.reference import absolute_cost, project_on_rows, project_sparse_simplex
+from fuzz.drawing import need
 from fuzz.judging import Case, demand, exact_sum
 from fuzz.registry import fuzz
 from naive import least_costs, sides, square_leaves, subset_sums
@@ -38,8 +39,6 @@ def constrained_data(draw, rows, binary=None):
     """Draw a problem with several targets, and a feasible set: ``(problem, set, kind, k)``."""
     outputs = draw.number(1, 3)
     problem = draw.measured(rows, 3, outputs=outputs, binary=binary)
-    if problem is None:
-        return None
     if draw.chance(0.7):                        # within the unit cube, some of it zero
         Y = draw.values.random((draw.n, outputs))
         Y[draw.values.random(Y.shape) < draw.value(0.0, 0.4)] = 0.0
@@ -98,8 +97,6 @@ def constrained_tree(draw):
     depth, min_leaf = draw.pick(1, 0, 1) if split == "exact" else draw.pick(1, 1, 2), \
         draw.pick(1, 1, 2)
     data = constrained_data(draw, 7 if depth == 2 else 12)
-    if data is None:
-        return None
     model = odtlib.ConstrainedTreeRegressor(
         data[1], split=split, leaf="project", max_depth=depth, min_samples_leaf=min_leaf,
         on_infeasible_targets="keep", random_state=0)
@@ -120,8 +117,7 @@ def constrained_tree(draw):
 def absolute_constrained_tree(draw):
     """Exact splits of absolute error: the best tree of depth one, by a linear program a leaf."""
     data = constrained_data(draw, 6)
-    if data is None or data[1] is None or data[2] == "few" or abs(data[0].y).max() > 100:
-        return None
+    need(data[1] is not None and data[2] != "few" and abs(data[0].y).max() <= 100)
     problem, feasible, *_ = data
     targets, kept, n = problem.labels.astype(float), problem.kept / problem.kept.sum(), \
         len(problem.rows)
@@ -158,8 +154,6 @@ def optimal_constrained(draw):
     """Optimal trees of feasible predictions, targets weighted or not."""
     depth, min_leaf = draw.pick(1, 0, 1, 2), draw.pick(1, 1, 2)
     data = constrained_data(draw, 7 if depth == 2 else 12)
-    if data is None:
-        return None
     budget, penalty = draw.budget(depth), draw.pick(0.0, 0.0, 0.05)
     outputs = data[0].labels.shape[1]
     factors = np.array([1.0, 2.0, 0.5])[:outputs] if draw.chance(0.2) else None
@@ -175,8 +169,6 @@ def constrained_ensembles(draw):
     """Forests and projections: their predictions are feasible."""
     # scikit-learn's trees, which these build on, take no values beyond float32
     data = constrained_data(draw, 12, binary=True)
-    if data is None:
-        return None
     problem, feasible = data[0], sets.Box(0.0, 1.0) if data[1] is None else data[1]
     if problem.weight is not None:              # a forest draws from other rows without them
         problem = problem._replace(X=problem.rows, y=problem.y[problem.used], weight=problem.kept)
@@ -190,11 +182,8 @@ def constrained_ensembles(draw):
 def constrained_classifier(draw):
     """Combinations of labels that are allowed."""
     problem = draw.classified(features=3, binary=True, named=False)
-    if problem is None:
-        return None
     Y = draw.left(draw.values.integers(0, 3, (draw.n, 2)))
-    if len(Y) < 2:
-        return None
+    need(len(Y) >= 2)
     Y[:2] = (0, 1), (1, 0)
     problem = problem._replace(y=Y, weight=None, rows=problem.X, labels=Y,
                                kept=np.ones(len(Y)))
@@ -266,8 +255,7 @@ def feasible_sets(draw):
     A, b = values.integers(-2, 3, (2, k)).astype(float), values.integers(0, 4, 2).astype(float)
     unit, ones, nothing = np.eye(k), np.ones((1, k)), (np.zeros((0, k)), np.zeros(0))
     total = np.where(np.arange(k) == 0, -1.0, 1.0)[None]        # the first is the sum of the others
-    if kind in ("hierarchy", "indicator", "implication") and k == 1:
-        return None
+    need(k > 1 or kind not in ("hierarchy", "indicator", "implication"))
     box_rows = np.vstack([unit, -unit]), np.concatenate([high, -low])
 
     def on_rows(rows, rhs, equal=nothing):

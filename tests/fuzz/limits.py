@@ -3,6 +3,7 @@
 import warnings
 
 from certificates.forgery import forgeries, look_at
+from fuzz.drawing import need
 from fuzz.judging import demand
 from fuzz.parts import Part
 from fuzz.registry import fuzz
@@ -58,8 +59,6 @@ def stricter(draw, kind, options, X):
 def monotony(draw):
     """A limit added, a candidate removed, a penalty raised: the objective is no better."""
     problem = draw.classified(rows=14, features=3, named=False)
-    if problem is None:
-        return None
     X, y, weight = problem.X, problem.y, problem.weight
     kind = draw.pick(odtlib.MurTreeClassifier, odtlib.MurTreeRegressor,
                      odtlib.ContinuousTreeClassifier, odtlib.ContinuousTreeRegressor,
@@ -77,8 +76,7 @@ def monotony(draw):
     elif "binarizer" in kind._get_param_names():
         options["binarizer"] = "all"
     columns, more = stricter(draw, kind, options, X)
-    if more.get("min_samples_leaf", 1) > len(problem.rows):
-        return None
+    need(more.get("min_samples_leaf", 1) <= len(problem.rows))
 
     def look(model):
         free = model.fit(X, y, weight).report_

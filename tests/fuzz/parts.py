@@ -59,8 +59,6 @@ LIKE_SCIKIT_LEARN = ("children_left", "children_right", "max_depth", "n_classes"
 def trees(draw):
     """A random tree says the same in every form."""
     problem = draw.classified(rows=12, features=3, named=False)
-    if problem is None:
-        return None
     X, n_classes = problem.X, 3
     nested, said = random_tree(draw, X, n_classes, draw.pick(2, 0, 1, 3))
     codes = draw.left(draw.values.integers(0, n_classes, draw.n))
@@ -143,8 +141,6 @@ def exports(draw):
 def trees_of_scikit_learn(draw):
     """Trees of scikit-learn, both ways."""
     problem = draw.classified(rows=12, features=3, binary=True, named=False)
-    if problem is None:
-        return None
     X, y, regression = problem.X, problem.y, draw.chance(0.5)
     kind = DecisionTreeRegressor if regression else DecisionTreeClassifier
     theirs = kind(max_depth=draw.pick(2, 1, 3), random_state=0).fit(X, y, problem.weight)
@@ -169,8 +165,6 @@ def trees_of_scikit_learn(draw):
 def binarisers(draw):
     """Columns are tests of the features, and trees are written over either."""
     problem = draw.classified(rows=12, features=3, missing=draw.chance(0.3), named=False)
-    if problem is None:
-        return None
     X, y = problem.X, problem.y
     model = draw.pick(ThresholdBinarizer(), QuantileBinarizer(draw.pick(2, 3, 5)),
                       MDLPBinarizer(), AutoBinarizer())
@@ -223,8 +217,6 @@ def halved(nested):
 def reports(draw):
     """What a report says of gap and trace follows from objective and bound."""
     problem = draw.classified(features=3, classes=3)
-    if problem is None:
-        return None
     model = odtlib.MurTreeClassifier(2, binarizer="all", time_limit=draw.pick(None, 1e-3, 1e-5))
 
     def look(model):
@@ -272,8 +264,6 @@ def options_of_a_search(draw):
 def pruning_path(draw):
     """The costs of complexity at which CART becomes smaller, as scikit-learn finds them."""
     problem = draw.classified(rows=12, features=3, binary=True, named=False)
-    if problem is None:
-        return None
     depth = draw.pick(2, 1, 3, None)
 
     def look(model):

@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+from fuzz.drawing import need
 from fuzz.judging import SOLVERS, Case, classifier_case, demand, errors_of
 from fuzz.registry import fuzz
 from fuzz.searches import gap_between, groups_of
@@ -21,8 +22,6 @@ def program(kind, depth, **options):
 def program_case(draw, kind, **fixed):
     """Make the case of an integer program."""
     problem = draw.classified(rows=7, features=3, classes=3)
-    if problem is None:
-        return None
     depth, min_leaf = draw.pick(1, 0, 2), draw.pick(1, 1, 2)
     budget, price = draw.budget(depth), draw.price(problem, 0, 0, 0.05, 0.3)
     if draw.chance(0.2):
@@ -67,12 +66,9 @@ def binoct_program(draw):
 def binoct_fair(draw):
     """BinOCT with a limit on disparity; the relaxation of the same program."""
     problem = draw.classified(rows=7, features=2, classes=2, whole=True)
-    if problem is None or len(np.unique(problem.labels)) < 2:
-        return None
+    need(len(np.unique(problem.labels)) == 2)
     group = groups_of(draw, problem, 2)
     most = draw.pick(0.0, 0.1, 0.3, 0.6)
-    if group is None:
-        return None
     positive, kept = problem.labels == np.unique(problem.y)[1], problem.kept
     inside, depth = group[problem.used], draw.pick(1, 2)
     least = np.inf

@@ -4,6 +4,7 @@ import contextlib
 import io
 
 import numpy as np
+from fuzz.drawing import need
 from fuzz.judging import Case, classifier_case, demand
 from fuzz.programs import program
 from fuzz.registry import fuzz
@@ -72,8 +73,6 @@ def check_path(entries, found, cost, scale, limited, noise=0.0):
 def classifier_path(draw):
     """The best tree for every number of feature nodes."""
     problem = draw.classified(features=3)
-    if problem is None:
-        return None
     depth, min_leaf = draw.pick(2, 0, 1, 3), draw.pick(1, 1, 2)
     balanced = draw.chance(0.3)
     weight = problem.kept
@@ -100,8 +99,6 @@ def classifier_path(draw):
 def regressor_path(draw):
     """The same for regression."""
     problem = draw.measured(features=3)
-    if problem is None:
-        return None
     depth, min_leaf, absolute = draw.pick(2, 0, 1, 3), draw.pick(1, 1, 2), draw.chance(0.4)
     model = odtlib.MurTreeRegressor(
         depth, binarizer="all", min_samples_leaf=min_leaf,
@@ -122,8 +119,6 @@ def regressor_path(draw):
 def regularisation_path(draw):
     """The best tree for every price of a split."""
     problem = draw.classified(features=3)
-    if problem is None:
-        return None
     depth, min_leaf = draw.pick(2, 0, 1, 3), draw.pick(1, 1, 2)
     found = np.array(least_costs(class_leaves(problem.labels, problem.kept), sides(problem.rows),
                                  len(problem.rows), depth, list(range(2**depth)), min_leaf))
@@ -154,8 +149,7 @@ def regularisation_path(draw):
 def pareto_front(draw):
     """All undominated pairs of errors, rows of weight zero and classes of one included."""
     problem = draw.classified(rows=8, features=3, classes=2, whole=True)
-    if problem is None or len(np.unique(problem.y)) != 2:
-        return None
+    need(len(np.unique(problem.y)) == 2)
     depth, min_leaf = draw.pick(2, 0, 1), draw.pick(1, 1, 2)
     budget = draw.budget(depth)
     nodes = 2**depth - 1 if budget is None else budget
@@ -202,8 +196,6 @@ def binary_problem(draw):
 def optimal_trees(draw):
     """All trees with the fewest errors, counted and listed."""
     problem = binary_problem(draw)
-    if problem is None:
-        return None
     depth, min_leaf = draw.pick(1, 0, 2), draw.pick(1, 1, 2)
     budget = draw.budget(depth)
     nodes = 2**depth - 1 if budget is None else budget
@@ -240,8 +232,6 @@ def features_of(tree):
 def good_trees(draw):
     """All trees within a tolerance, in their order, with the shares of features."""
     problem = binary_problem(draw)
-    if problem is None:
-        return None
     depth, min_leaf = draw.pick(1, 0, 2), draw.pick(1, 1, 2)
     budget, price = draw.budget(depth), draw.pick(0.0, 0.0, 0.3, 0.5, 1.0, 2.0)
     nodes = 2**depth - 1 if budget is None else budget
@@ -286,8 +276,6 @@ def good_trees(draw):
 def certificate(draw):
     """A proof of the optimum, which passes the checker and claims what enumeration finds."""
     problem = binary_problem(draw)
-    if problem is None:
-        return None
     depth, min_leaf, price = draw.pick(3, 2, 1, 0, 4), draw.pick(1, 1, 2), draw.pick(0.0, 0.5, 0.3)
     budget = draw.budget(depth)
     nodes = 2**depth - 1 if budget is None else budget
@@ -318,8 +306,6 @@ def certificate(draw):
 def oct_path_and_tune(draw):
     """A program for every budget; the budget that is best for rows held back."""
     problem = draw.classified(rows=6, features=2, classes=3, whole=True)
-    if problem is None:
-        return None
     depth, solver = draw.pick(1, 2), draw.pick("highs", "cp-sat")
     found = least_costs(class_leaves(problem.labels, problem.kept), sides(problem.rows),
                         len(problem.rows), depth, list(range(2**depth)))
@@ -355,8 +341,6 @@ def oct_path_and_tune(draw):
 def good_trees_of_sums(draw):
     """All trees whose squared error is within a tolerance of the least."""
     problem = draw.measured(rows=9, features=4, binary=True)
-    if problem is None:
-        return None
     depth, min_leaf = draw.pick(2, 0, 1, 3), draw.pick(1, 1, 2)
     budget, share = draw.budget(depth), draw.pick(0.0, 0.0, 0.01, 0.1)
     model = odtlib.MurTreeRegressor(depth, budget, binarizer=None, min_samples_leaf=min_leaf)

@@ -4,7 +4,7 @@ FUZZ = {}       # name -> (function, weight, methods)
 
 
 def fuzz(weight, *methods):
-    """Register a function ``draw -> Case or None``; ``methods`` are names as ``Class.method``."""
+    """Register a function ``draw -> Case``; ``methods`` are names as ``Class.method``."""
     def register(function):
         FUZZ[function.__name__] = function, weight, methods
         return function

@@ -46,8 +46,6 @@ def murtree_regressor(draw):
     """Squared and absolute error."""
     missing = draw.chance(0.2)
     problem = draw.measured(missing=missing)
-    if problem is None:
-        return None
     depth, min_leaf = draw.pick(2, 0, 1, 2, 3), draw.pick(1, 1, 1, 2, 3)
     budget, absolute, fewest = draw.budget(depth), draw.chance(0.4), draw.chance(0.3)
     model = odtlib.MurTreeRegressor(
@@ -64,8 +62,6 @@ def murtree_regressor(draw):
 def regressor_lookahead(draw):
     """A receding horizon: between the optimum of the depth and that of the horizon."""
     problem = draw.measured(rows=10, features=3)
-    if problem is None:
-        return None
     depth, min_leaf, absolute = draw.pick(3, 4), draw.pick(1, 2), draw.chance(0.3)
     model = odtlib.MurTreeRegressor(
         depth, binarizer="all", min_samples_leaf=min_leaf, search=odtlib.MurTreeSearch(lookahead=2),
@@ -86,8 +82,6 @@ def regressor_lookahead(draw):
 def regressor_categories(draw):
     """Text columns, in the order of the mean target or not."""
     problem = draw.measured(features=2)
-    if problem is None:
-        return None
     ordered = draw.chance(0.6)
     frame, splits = with_categories(draw, draw.n, problem.y, problem.weight, ordered)
     depth, min_leaf, absolute = draw.pick(1, 2, 3), draw.pick(1, 1, 2), draw.chance(0.3)
@@ -111,8 +105,6 @@ def survival_leaves(event, hazard):
 def survival_tree(draw):
     """The tree of the least deviance, and the hazards that it predicts."""
     problem = draw.measured(rows=8, features=3)
-    if problem is None:
-        return None
     X, n, depth, min_leaf = problem.X, len(problem.X), draw.pick(1, 0, 2, 3), draw.pick(1, 1, 2)
     event, time = draw.values.random(n) < 0.6, draw.values.integers(1, 5, n).astype(float)
     event[0] = True
@@ -150,8 +142,6 @@ def continuous_regressor(draw):
     """Squared error over all thresholds."""
     depth, min_leaf = draw.pick(2, 0, 1, 2, 3, 3), draw.pick(1, 1, 1, 2, 3)
     problem = draw.measured(rows=10 if depth == 3 else 12)
-    if problem is None:
-        return None
     budget = draw.budget(depth)
     model = odtlib.ContinuousTreeRegressor(depth, max_nodes=budget, min_samples_leaf=min_leaf,
                                            start=draw.pick("cart", None))

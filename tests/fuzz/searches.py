@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from fuzz.drawing import Problem
+from fuzz.drawing import Problem, need
 from fuzz.judging import Case, classifier_case, demand, errors_of
 from fuzz.registry import fuzz
 from naive import (
@@ -50,8 +50,6 @@ def murtree_errors(draw):
     """Errors and a price of splits, with every option of the search."""
     missing = draw.chance(0.2)
     problem = draw.classified(missing=missing)
-    if problem is None:
-        return None
     depth, min_leaf = draw.pick(2, 0, 1, 2, 2, 3, 3), draw.pick(1, 1, 1, 2, 3)
     budget, price = draw.budget(depth), draw.price(problem, 0, 0, 0.02, 0.1)
     fewest = draw.chance(0.3)
@@ -69,8 +67,6 @@ def murtree_errors(draw):
 def murtree_deep(draw):
     """More rows and deeper trees, with a price below or above what a row costs."""
     problem = draw.classified(rows=60, features=7, classes=3, binary=True)
-    if problem is None:
-        return None
     depth, least = draw.pick(4, 5, problem.X.shape[1]), problem.kept.min()
     free = depth == problem.X.shape[1] and draw.chance(0.7)       # no path tests a column twice
     price = float(draw.pick(0.168, 0.3, 1.0, 2.2, 4.0) * least)
@@ -85,8 +81,6 @@ def murtree_deep(draw):
 def murtree_allowed(draw):
     """Limits on the features of the root and of each path."""
     problem = draw.classified(rows=14, features=5, classes=3, binary=True, missing=False)
-    if problem is None:
-        return None
     depth, min_leaf = draw.pick(1, 2, 3, 4), draw.pick(1, 1, 2)
     price, everything = draw.price(problem, 0, 0, 0.05, 0.3), range(problem.rows.shape[1])
     some = lambda: [j for j in everything if draw.chance(0.5)] or [0]  # noqa: E731
@@ -112,8 +106,6 @@ def murtree_allowed(draw):
 def murtree_as_published(draw):
     """The search as in the paper's program, and DL8.5 in it."""
     problem = draw.classified(rows=12)
-    if problem is None:
-        return None
     problem = Problem(problem.X, problem.y, None, problem.X, problem.y, np.ones(len(problem.X)))
     depth = draw.pick(1, 2, 3)
     kind = draw.pick(PaperSearch, dl85_search)
@@ -125,8 +117,6 @@ def murtree_as_published(draw):
 def murtree_lookahead(draw):
     """A receding horizon: between the optimum of the depth and that of the horizon."""
     problem = draw.classified(classes=3)
-    if problem is None:
-        return None
     depth, horizon, min_leaf = draw.pick(3, 4), 2, draw.pick(1, 2)
     price = draw.price(problem, 0, 0, 0.05)
     model = odtlib.MurTreeClassifier(
@@ -148,8 +138,6 @@ def murtree_lookahead(draw):
 def murtree_balanced(draw):
     """Balanced accuracy."""
     problem = draw.classified(features=3, classes=4, named=False)
-    if problem is None:
-        return None
     depth, min_leaf = draw.pick(2, 1, 3), draw.pick(1, 1, 2)
     budget = draw.budget(depth)
     totals = {label: problem.kept[problem.labels == label].sum()
@@ -166,8 +154,6 @@ def murtree_balanced(draw):
 def murtree_levels(draw):
     """A penalty for each level."""
     problem = draw.classified(features=3, classes=4)
-    if problem is None:
-        return None
     depth, min_leaf = draw.pick(2, 1, 3), draw.pick(1, 1, 2)
     budget = draw.budget(depth)
     prices = [draw.price(problem, 0, 0.01, 0.05, 0.2) for _ in range(depth)]
@@ -180,11 +166,8 @@ def murtree_levels(draw):
 def murtree_costs(draw):
     """A cost of each label for each row, negative ones included."""
     problem = draw.classified(features=3, classes=3)
-    if problem is None:
-        return None
     labels, n = np.unique(problem.y), draw.n
-    if len(labels) < 2:
-        return None
+    need(len(labels) >= 2)
     costs = draw.value(draw.values.integers(0, 4, (n, len(labels))).astype(float),
                        draw.values.normal(size=(n, len(labels))),
                        draw.values.integers(-3, 4, (n, len(labels))) / 3)
@@ -223,11 +206,9 @@ def murtree_costs(draw):
 def murtree_f1(draw):
     """The F1 score of the second class, whole weights."""
     problem = draw.classified(rows=8, features=3, classes=2, whole=True)
-    if problem is None or len(np.unique(problem.y)) < 2:
-        return None
+    need(len(np.unique(problem.y)) == 2)
     positive = problem.labels == np.unique(problem.y)[1]
-    if not positive.any():
-        return None                         # what F1 means then is a matter of taste
+    need(positive.any())                    # what F1 means otherwise is a matter of taste
     depth, min_leaf = draw.pick(2, 1), draw.pick(1, 1, 2)
     budget = draw.budget(depth)
     nodes, kept = 2**depth - 1 if budget is None else budget, problem.kept
@@ -245,13 +226,12 @@ def murtree_f1(draw):
 
 
 def groups_of(draw, problem, most, counted=None):
-    """Return the group of each row, or None where a group has no row that counts."""
+    """Return the group of each row; every group must have a row that counts."""
     group = draw.left(draw.values.integers(0, draw.value(*range(2, most + 1)), draw.n))
     inside = group[problem.used]
     present = np.unique(group[problem.used])
     counted = np.ones(len(inside), bool) if counted is None else counted
-    if len(present) < 2 or len(np.unique(inside[counted])) < len(present):
-        return None
+    need(len(np.unique(inside[counted])) == len(present) >= 2)
     return group
 
 
@@ -265,15 +245,12 @@ def gap_between(said, group, weight):
 def murtree_fair(draw):
     """A limit on disparity; two notions, up to three groups."""
     problem = draw.classified(rows=8, features=3, classes=2, whole=True)
-    if problem is None or len(np.unique(problem.labels)) < 2:
-        return None
+    need(len(np.unique(problem.labels)) == 2)
     notion = draw.pick("demographic-parity", "equal-opportunity")
     positive, kept = problem.labels == np.unique(problem.y)[1], problem.kept
     counted = positive if notion == "equal-opportunity" else np.ones(len(positive), bool)
     group = groups_of(draw, problem, 3, counted)
     most = draw.pick(0.0, 0.1, 0.3, 0.6)
-    if group is None:
-        return None
     depth, min_leaf = draw.pick(2, 1), draw.pick(1, 1, 2)
     budget, inside = draw.budget(depth), group[problem.used][counted]
     nodes = 2**depth - 1 if budget is None else budget
@@ -336,8 +313,6 @@ def with_categories(draw, n, y, weight, ordered):
 def murtree_categories(draw):
     """Text columns, in the order of the mean or not, with missing values."""
     problem = draw.classified(rows=12, features=2, classes=2, named=False, whole=draw.chance(0.7))
-    if problem is None:
-        return None
     codes = np.unique(problem.y, return_inverse=True)[1].astype(float)
     ordered = draw.chance(0.5)
     frame, splits = with_categories(draw, draw.n, codes, problem.weight, ordered)
@@ -355,8 +330,6 @@ def murtree_categories(draw):
 def murtree_binarised(draw):
     """Columns by entropy, by quantiles: never better than all thresholds, and as reported."""
     problem = draw.classified()
-    if problem is None:
-        return None
     depth, min_leaf = draw.pick(2, 1, 3), draw.pick(1, 2)
     model = odtlib.MurTreeClassifier(
         depth, binarizer=draw.pick("auto", "mdlp", "quantile", QuantileBinarizer(2)),
@@ -368,8 +341,6 @@ def murtree_binarised(draw):
 def continuous_classifier(draw):
     """Optimal trees over all thresholds, with and without a gap."""
     problem = draw.classified()
-    if problem is None:
-        return None
     depth, min_leaf = draw.pick(2, 0, 1, 2, 3, 3), draw.pick(1, 1, 1, 2, 3)
     budget, price = draw.budget(depth), draw.price(problem, 0, 0, 0, 0.05, 0.1, 1 / 3)
     gap = draw.pick(0.0, 0.0, 0.0, 0.0, 0.05)
@@ -385,8 +356,6 @@ def continuous_classifier(draw):
 def local_search(draw):
     """Local search: a tree within the limits, and no claim."""
     problem = draw.classified()
-    if problem is None:
-        return None
     depth, min_leaf = draw.pick(2, 0, 1, 3), draw.pick(1, 1, 2)
     model = odtlib.LocalSearchTreeClassifier(
         depth, min_samples_leaf=min_leaf, max_restarts=draw.pick(1, 3),
@@ -404,8 +373,6 @@ def balanced(problem):
 def cart(draw):
     """CART by scikit-learn."""
     problem = draw.classified()
-    if problem is None:
-        return None
     depth, min_leaf = draw.pick(2, 0, 1, 3), draw.pick(1, 1, 2)
     model = odtlib.CARTClassifier(
         depth, criterion=draw.pick("gini", "entropy"), min_samples_leaf=min_leaf,
@@ -419,8 +386,6 @@ def cart(draw):
 def tuned_cart(draw):
     """CART with parameters chosen by cross-validation."""
     problem = draw.classified(classes=2)
-    if problem is None:
-        return None
     depth = draw.pick(1, 2)
     model = odtlib.TunedCARTClassifier(depth, grid=draw.pick(None, cart_star().grid), cv=2,
                                        random_state=0)
@@ -456,8 +421,6 @@ def restricted(draw):
 def listed_candidates(draw):
     """A list of candidate splits for each node, no split twice on a path or any."""
     problem = draw.classified(rows=10, features=3)
-    if problem is None:
-        return None
     depth, distinct = draw.pick(1, 2, 3), draw.chance(0.4)
     finite = np.clip(problem.X, -1e300, 1e300)
     lists = []
@@ -497,8 +460,6 @@ def listed_candidates(draw):
 def column_generation(draw):
     """Column generation; branch-and-price proves the optimum."""
     problem = draw.classified(rows=8)
-    if problem is None:
-        return None
     integer = draw.pick("branch-and-price", "branch-and-price", "master", "milp", "diving")
     link = draw.pick("node", "prefix")
     search = odtlib.ColumnGenerationSearch(
@@ -516,8 +477,6 @@ def column_generation(draw):
 def generated_splits(draw):
     """Splits generated until none can improve the tree: optimal over all thresholds."""
     problem = draw.classified(rows=10, features=3)
-    if problem is None:
-        return None
     depth = draw.pick(1, 2, 3)
     model = GeneratedSplitsClassifier(depth, sampling=ThresholdSampling(n_trees=5))
     return classifier_case(model, depth, problem)
@@ -527,11 +486,8 @@ def generated_splits(draw):
 def limits_over_the_tree(draw):
     """Costs of features, recall, precision, disparity: limits over the whole tree."""
     problem = draw.classified(rows=7, features=3, classes=3, named=False)
-    if problem is None:
-        return None
     labels, weight = np.unique(problem.y), problem.kept
-    if len(labels) != len(np.unique(problem.labels)) or len(labels) < 2:
-        return None
+    need(len(labels) == len(np.unique(problem.labels)) >= 2)
     codes, group = problem.classes, None
     kind = draw.pick("features", "recall", "precision", "disparity")
     limits, shares = {}, (0.0, 0.3, 0.5, 2 / 3, 0.9, 1.0)
@@ -547,8 +503,7 @@ def limits_over_the_tree(draw):
             0.1, 0.0, 0.25, 0.5)
         counted = codes == 1 if notion == "equal-opportunity" else np.ones(len(codes), bool)
         group = groups_of(draw, problem, 3, counted)
-        if group is None or len(labels) != 2:
-            return None
+        need(len(labels) == 2)
         limits.update(max_disparity=most, disparity=notion)
         inside = group[problem.used]
     else:
