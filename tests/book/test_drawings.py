@@ -2,14 +2,10 @@
 
 from itertools import combinations
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 from matplotlib.patches import Circle, Rectangle
+from pictures import close_figures as close_figures
 
 from odtbook import drawings
 from odtlib.constrained import sets
@@ -23,12 +19,6 @@ def students():
 
 DRAWINGS = {name: getattr(drawings, name) for name in drawings.__all__} | {
     "projected_means": students}
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.mark.parametrize("name", DRAWINGS)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from browser import chromium
+from browser import phone
 
 from odtbook.interactive import (
     draw_search_tree,
@@ -28,11 +28,7 @@ def wrong_rows(tree, X, y):
 
 @pytest.fixture(scope="module")
 def page():
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 390, "height": 844}, has_touch=True)
-        page.troubles = []
-        page.on("pageerror", lambda error: page.troubles.append(str(error)))
-        page.on("request", lambda request: page.troubles.append(request.url))
+    with phone() as page:
         yield page
 
 

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from estimators import in_small_slices
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
@@ -131,8 +132,7 @@ def test_the_time_limit_returns_a_verified_tree_and_a_bound():
 
 
 def test_every_slice_that_finds_something_is_a_line_of_the_trace(monkeypatch):
-    monkeypatch.setattr("odtlib.fit.FIRST_SLICE", 1)
-    monkeypatch.setattr("odtlib.fit.LONGEST_SLICE", 1e-9)     # they stay short
+    in_small_slices(monkeypatch)
     X, y = blobs(n_rows=200, n_columns=12)
     report = MurTreeClassifier(max_depth=3).fit(X, y).report_
     lines = list(zip(report.trace["incumbent"], report.trace["bound"], strict=True))
@@ -374,25 +374,6 @@ def test_threads_give_the_same_tree_and_an_honest_trace(monkeypatch, n_jobs):
         assert (trace["bound"] <= alone.report_.objective).all()
     with pytest.raises(ValueError, match="n_jobs"):
         MurTreeClassifier(n_jobs=0).fit(X, y)
-
-
-@pytest.mark.parametrize("ending", ["time", "interrupt"])
-def test_threads_keep_limits(monkeypatch, ending):
-    X, y = blobs(n_rows=500, n_columns=60)
-    monkeypatch.setattr("odtlib.fit.FIRST_SLICE", 3000)
-    gather, calls = Solver._gather, []
-
-    def interrupted(self, incumbents):
-        gather(self, incumbents)
-        calls.append(1)
-        if len(calls) == 2 and ending == "interrupt":
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(Solver, "_gather", interrupted)
-    model = MurTreeClassifier(6, n_jobs=2, time_limit=0.3 if ending == "time" else None)
-    report = model.fit(X, y).report_
-    assert report.status == {"time": "time_limit", "interrupt": "interrupted"}[ending]
-    assert report.lower_bound <= report.objective == model.verify(X, y)
 
 
 def test_limited_discrepancy_finds_trees_on_the_way():

@@ -48,6 +48,15 @@ def data(rng, n_rows, n_columns, n_classes):
     return X, y.astype(np.int64)
 
 
+def check_front(X, y, n_classes, kernel, weight=None, min_leaf=1, rel=0.0):
+    """Compare the optima of depth two, with at most 0, 1, 2, 3 feature nodes, with brute force."""
+    ones = np.ones(len(y)) if weight is None else weight
+    for nodes, expected in enumerate(front(X, y, ones, n_classes, min_leaf)):
+        search = solver(X, y, n_classes, kernel, 2, nodes, weight, min_samples_leaf=min_leaf)
+        assert search.solve(2, nodes)
+        assert search.value() == pytest.approx(expected, rel=rel, abs=0.0)
+
+
 def solver(X, y, n_classes, kernel, depth, nodes, weight=None, **options):
     min_leaf = options.get("min_samples_leaf", 1)
     problem = prepare(X, y, n_classes, weight, merge_rows=False, min_samples_leaf=min_leaf)
@@ -141,12 +150,7 @@ def test_keys_of_a_node_from_its_sibling(seed):
 def test_fronts_of_a_node(kernel, shape):
     rng = np.random.default_rng(shape[0])
     n_classes = 2 if "two" in kernel else 3
-    X, y = data(rng, *shape, n_classes)
-    expected = front(X, y, np.ones(len(y)), n_classes)
-    for nodes in range(4):
-        search = solver(X, y, n_classes, kernel, 2, nodes)
-        assert search.solve(2, nodes)
-        assert search.value() == expected[nodes]
+    check_front(*data(rng, *shape, n_classes), n_classes, kernel)
 
 
 @cache
@@ -176,12 +180,7 @@ def test_fronts_of_both_children(kernel, n_rows):
 @pytest.mark.parametrize("min_leaf", [2, 7, 25])
 def test_minimum_leaf_size(kernel, min_leaf):
     rng = np.random.default_rng(min_leaf)
-    X, y = data(rng, 80, 12, 3)
-    expected = front(X, y, np.ones(80), 3, min_leaf)
-    for nodes in range(4):
-        search = solver(X, y, 3, kernel, 2, nodes, min_samples_leaf=min_leaf)
-        assert search.solve(2, nodes)
-        assert search.value() == expected[nodes]
+    check_front(*data(rng, 80, 12, 3), 3, kernel, min_leaf=min_leaf)
 
 
 @pytest.mark.parametrize("n_rows", [40, 130, 1500])
@@ -192,23 +191,14 @@ def test_whole_weights_are_summed(n_rows, largest, bits, min_leaf):
     for n_classes in (2, 3):
         X, y = data(rng, n_rows, 40, n_classes)
         weight = rng.integers(largest // 2, largest, n_rows).astype(float)
-        expected = front(X, y, weight, n_classes, min_leaf)
-        for nodes in range(4):
-            search = solver(X, y, n_classes, f"whole weights, {bits} bits", 2, nodes, weight,
-                            min_samples_leaf=min_leaf)
-            assert search.solve(2, nodes)
-            assert search.value() == expected[nodes]
+        check_front(X, y, n_classes, f"whole weights, {bits} bits", weight, min_leaf)
 
 
 def test_weights_are_summed():
     rng = np.random.default_rng(5)
     X, y = data(rng, 60, 33, 3)
     weight = rng.random(60) * np.array([1e-6, 1.0, 1e6])[rng.integers(0, 3, 60)]
-    expected = front(X, y, weight, 3)
-    for nodes in range(4):
-        search = solver(X, y, 3, "weights", 2, nodes, weight)
-        assert search.solve(2, nodes)
-        assert search.value() == pytest.approx(expected[nodes], rel=1e-12)
+    check_front(X, y, 3, "weights", weight, rel=1e-12)
 
 
 @pytest.mark.parametrize("n_rows", [40, 1500, 4000])     # in strips, in squares, in blocks
@@ -220,11 +210,7 @@ def test_counts_times_the_weights_of_two_classes(n_rows, classes):
     weight = classes[y].astype(float)
     problem = prepare(X, y, 2, weight, merge_rows=False)
     assert problem.kernel == "two weighted classes" or 2 * n_rows >= weight.sum()
-    expected = front(X, y, weight, 2)
-    for nodes in range(4):
-        search = solver(X, y, 2, "two weighted classes", 2, nodes, weight)
-        assert search.solve(2, nodes)
-        assert search.value() == expected[nodes]
+    check_front(X, y, 2, "two weighted classes", weight)
 
 
 @pytest.mark.parametrize("n_rows", [40, 1500, 4000])
@@ -236,13 +222,8 @@ def test_counts_times_the_weights_of_several_classes(n_rows, largest, min_leaf):
         X, y = data(rng, n_rows, 35, n_classes)
         classes = rng.integers(1, largest + 1, n_classes)
         weight = classes[y].astype(float)
-        expected = front(X, y, weight, n_classes, min_leaf)
         for bits in (32, 64) if weight.sum() < 2 ** 31 else (64,):
-            for nodes in range(4):
-                search = solver(X, y, n_classes, f"weighted classes, {bits} bits", 2, nodes, weight,
-                                min_samples_leaf=min_leaf)
-                assert search.solve(2, nodes)
-                assert search.value() == expected[nodes]
+            check_front(X, y, n_classes, f"weighted classes, {bits} bits", weight, min_leaf)
 
 
 @pytest.mark.parametrize("factor, min_leaf, kernel", [

@@ -13,6 +13,8 @@ from odtlib.murtree.greedy import cart
 from odtlib.murtree.preparation import Workspace, prepare
 from odtlib.murtree.solver import Solver
 from odtlib.report import Clock
+from tests.murtree.test_regressor import LOSSES, numbers
+from tests.murtree.test_search import blobs
 
 
 class Ticking(Clock):
@@ -217,3 +219,25 @@ def test_a_small_table_is_cut_and_cart_grows_however_little_time_there_is(kind):
     grown = cart(max_depth=3).fit(X, y)
     assert not found.binarizer_.complete_
     assert found.score(X, y) >= grown.score(X, y) > 0.3
+
+
+@pytest.mark.parametrize("ending", ["time", "interrupt"])
+@pytest.mark.parametrize("model", [MurTreeClassifier(6), *(MurTreeRegressor(5, loss=loss)
+                                                           for loss in LOSSES)], ids=str)
+def test_threads_keep_limits(model, ending, monkeypatch):
+    X, y = (blobs(n_rows=500, n_columns=60) if isinstance(model, MurTreeClassifier) else
+            numbers(n_rows=400, n_columns=100))     # many times what the limit allows
+    monkeypatch.setattr("odtlib.fit.FIRST_SLICE", 1000)
+    gather, calls = Solver._gather, []
+
+    def interrupted(self, incumbents):
+        gather(self, incumbents)
+        calls.append(1)
+        if len(calls) == 2 and ending == "interrupt":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Solver, "_gather", interrupted)
+    model.set_params(n_jobs=2, time_limit=0.6 if ending == "time" else None)
+    report = model.fit(X, y).report_
+    assert report.status == {"time": "time_limit", "interrupt": "interrupted"}[ending]
+    assert report.lower_bound <= report.objective == pytest.approx(model.verify(X, y))

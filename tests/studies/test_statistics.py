@@ -2,24 +2,14 @@
 
 import sys
 
-import matplotlib
-
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from pictures import close_figures as close_figures
 from scipy.stats import friedmanchisquare, sem, t
 
 from odtbook import statistics
 from odtlib.plotting import COLORS
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 def test_critical_difference():
