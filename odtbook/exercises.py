@@ -262,9 +262,6 @@ def _close(answer, right, tolerance=CLOSE):
 
 # ------------------------------------------------------------------ chapter 1
 
-_EIGHT_ROWS = np.array([[1, 2], [3, 1], [2, 7], [4, 8], [5, 3], [7, 4], [6, 5], [8, 6]], float)
-_EIGHT_CLASSES = np.array([0, 0, 1, 1, 1, 1, 0, 0])
-
 
 @_exercise("ch1-misclassification")
 def _(splits):

@@ -7,33 +7,40 @@ from functools import cache
 import numpy as np
 
 
-def best_cost(X, leaf, depth, nodes=None, min_leaf=1, penalty=0.0, allowed=None):
-    """Return the least cost of a tree over 0/1 columns, by trying all trees (Eq. 1).
+def best_over(sides, n_rows, leaf, depth, nodes=None, min_leaf=1, penalty=0.0, allowed=None):
+    """Return the least cost of a tree, by trying all trees (Eq. 1).
 
-    The cost is what its leaves cost, ``leaf(rows)`` of a list of their rows, plus ``penalty`` for
-    each feature node, one number or one for each level; a tree has at most ``nodes`` of these, no
-    more than ``depth`` on a path, and ``min_leaf`` rows or more in every leaf.  ``allowed(path)``
-    tells whether the tests of a path, from the root on, may stand on it (default: all).
+    A test sends one of ``sides`` one way, a set of rows, and all others the other way.  The cost is
+    what its leaves cost, ``leaf(rows)`` of a list of their rows, plus ``penalty`` for each test,
+    one number or one for each level; a tree has at most ``nodes`` of these, no more than ``depth``
+    on a path, and ``min_leaf`` rows or more in every leaf.  ``allowed(path)`` tells whether the
+    tests of a path, by their places in ``sides`` from the root on, may stand on it (default: all).
     """
-    n_rows, prices = len(X), np.broadcast_to(penalty, depth).tolist()
-    columns = [sum(1 << row for row in range(n_rows) if X[row, j] == 1) for j in range(X.shape[1])]
+    prices = np.broadcast_to(penalty, depth).tolist()
 
     @cache                      # the same rows come back in another order of the tests
     def best(rows, level, nodes, path):
-        least = leaf([row for row in range(n_rows) if rows >> row & 1])
-        shares = [(None, None)] if nodes is None else [(n, nodes - 1 - n) for n in range(nodes)]
-        for j, column in enumerate(columns) if level < depth else ():
-            left, right = rows & ~column, rows & column
-            below = path if allowed is None else (*path, j)
-            if min(left.bit_count(), right.bit_count()) < min_leaf or not (
-                    allowed is None or allowed(below)):
+        least = leaf(members(rows))
+        below = 2 ** (depth - level - 1) - 1 if nodes else 0        # as many as fit on one side
+        for test, side in enumerate(sides) if nodes else ():
+            one, other = rows & ~side, rows & side
+            path_below = path if allowed is None else (*path, test)
+            if min(one.bit_count(), other.bit_count()) < min_leaf or not (
+                    allowed is None or allowed(path_below)):
                 continue
-            for left_nodes, right_nodes in shares:
-                least = min(least, prices[level] + best(left, level + 1, left_nodes, below)
-                            + best(right, level + 1, right_nodes, below))
+            most = min(nodes - 1, below)
+            for share in range(nodes - 1 - most, most + 1):
+                least = min(least, prices[level] + best(one, level + 1, share, path_below)
+                            + best(other, level + 1, nodes - 1 - share, path_below))
         return least
 
-    return best((1 << n_rows) - 1, 0, nodes, ())
+    full = 2 ** depth - 1
+    return best((1 << n_rows) - 1, 0, full if nodes is None else min(nodes, full), ())
+
+
+def best_cost(X, *arguments, **limits):
+    """Return the least cost of a tree over 0/1 columns; see :func:`best_over`."""
+    return best_over([as_set(column == 1) for column in X.T], len(X), *arguments, **limits)
 
 
 def best_tree_cost(X, y, weight, n_classes, depth, nodes=None, min_leaf=1, penalty=0.0,
@@ -48,6 +55,13 @@ def best_tree_cost(X, y, weight, n_classes, depth, nodes=None, min_leaf=1, penal
         return sum(sums) - max(sums)
 
     return best_cost(X, errors, depth, nodes, min_leaf, penalty, allowed)
+
+
+def cuts(X, thresholds=None):
+    """Return a 0/1 column for each test ``x <= t``, of all values or of a feature's thresholds."""
+    values = [np.unique(x)[:-1] for x in X.T] if thresholds is None else thresholds
+    return np.array([x <= t for x, some in zip(X.T, values, strict=True) for t in some],
+                    bool).reshape(-1, len(X)).T
 
 
 def rows_with(X, *literals):
@@ -74,6 +88,11 @@ def subset_sums(values):
 def as_set(chosen):
     """Return the rows that are marked in a vector of booleans as the bits of a whole number."""
     return sum(1 << row for row in np.flatnonzero(chosen).tolist())
+
+
+def members(rows):
+    """Return the rows of a set as a list."""
+    return [row for row in range(rows.bit_length()) if rows >> row & 1]
 
 
 def sides(X, missing=True):
@@ -172,6 +191,18 @@ def labelled_trees(X, n_classes, depth, nodes, min_leaf=1):
         return found
 
     return below(everything, depth, min(nodes, 2**depth - 1))
+
+
+def as_tuples(nested):
+    """Return a tree of ``to_nested`` over 0/1 columns as nested tuples, without thresholds."""
+    return (nested[0], as_tuples(nested[2]), as_tuples(nested[3])) \
+        if isinstance(nested, tuple) else nested
+
+
+def features_of(tree):
+    """Return the features that a tree of nested tuples tests."""
+    return {tree[0]} | features_of(tree[1]) | features_of(tree[2]) if isinstance(tree, tuple) \
+        else set()
 
 
 def written_trees(X, y, weight, n_classes, depth, nodes, min_leaf):

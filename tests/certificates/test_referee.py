@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from certificates.files import saved
-from certificates.test_certificates import columns_of, least_cost, problem_of
-from naive import best_tree_cost
+from certificates.test_certificates import least_cost, problem_of
+from naive import best_tree_cost, cuts
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
 
 from odtbook.check_certificate import check
@@ -302,7 +302,7 @@ def test_the_command(tmp_path, capsys):
 
 
 def test_the_reference_of_these_tests():
-    assert best_tree_cost(columns_of(VOTES), MAJORITY, np.ones(8), 2, 1, 1) == 2
+    assert best_tree_cost(cuts(VOTES), MAJORITY, np.ones(8), 2, 1, 1) == 2
 
 
 def test_a_printed_number_is_proved_refuted_or_impossible():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from constrained import reference
+from naive import best_cost, cuts
 
 from odtbook.published import paper_model
 from odtlib.constrained import ConstrainedTreeRegressor, OptimalConstrainedTreeRegressor, sets
@@ -25,13 +26,9 @@ def table(n, p=2):
                       + RNG.normal(0, 20, (n, 3)), 0, 100)
 
 
-def brute_force(feasible, X, Y, w, depth, min_leaf):
-    best = reference.squared_cost(feasible, Y, w)
-    if depth:
-        for _, _, left in reference.splits(X, min_leaf):
-            best = min(best, brute_force(feasible, X[left], Y[left], w[left], depth - 1, min_leaf)
-                       + brute_force(feasible, X[~left], Y[~left], w[~left], depth - 1, min_leaf))
-    return best
+def brute_force(feasible, X, Y, w, depth, min_leaf, budget=None, penalty=0.0):
+    return best_cost(cuts(X), lambda rows: reference.squared_cost(feasible, Y[rows], w[rows]),
+                     depth, budget, min_leaf, penalty)
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -86,18 +83,6 @@ def test_five_hundred_trees_of_depth_two_match_enumeration(name):
         assert feasible.contains(model.predict(X)).all()
 
 
-def brute_force_in_budget(feasible, X, Y, w, depth, min_leaf, budget, penalty):
-    best = reference.squared_cost(feasible, Y, w)
-    if depth and budget:
-        for _, _, left in reference.splits(X, min_leaf):
-            for k in range(budget):
-                best = min(best, penalty + sum(
-                    brute_force_in_budget(feasible, X[side], Y[side], w[side], depth - 1, min_leaf,
-                                          share, penalty)
-                    for side, share in ((left, k), (~left, budget - 1 - k))))
-    return best
-
-
 @pytest.mark.parametrize("name", ["one", "polyhedron"])
 @pytest.mark.parametrize("depth, budget", [(1, 0), (1, 1), (2, 2), (2, 3), (3, 2), (3, 3)])
 @pytest.mark.parametrize("penalty", [0.0, 700.0])
@@ -109,7 +94,7 @@ def test_budget_and_penalty_match_brute_force(name, depth, budget, penalty):
         model = OptimalConstrainedTreeRegressor(
             SETS[name], max_depth=depth, min_samples_leaf=min_leaf, split_penalty=penalty,
             on_infeasible_targets="keep", **options).fit(X, Y, w)
-        best = brute_force_in_budget(SETS[name], X, Y, w, depth, min_leaf, budget, penalty)
+        best = brute_force(SETS[name], X, Y, w, depth, min_leaf, budget, penalty)
         assert model.report_.objective == pytest.approx(best, rel=1e-9)
         assert model.report_.lower_bound == pytest.approx(best, rel=1e-9)
         assert model.verify(X, Y, w) == pytest.approx(model.report_.objective, rel=1e-13)

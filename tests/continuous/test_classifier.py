@@ -379,7 +379,7 @@ def test_gap_holds(seed):
     assert heuristic > 0
 
 
-@pytest.mark.parametrize("n_jobs", [2, 3])
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, -1])
 def test_threads_find_the_same_optimum(n_jobs):
     random = np.random.default_rng(700)
     for _ in range(10):
@@ -616,13 +616,6 @@ def test_class_weights_multiply_sample_weights():
         model = ContinuousTreeClassifier(depth, class_weight=costs, start=None).fit(X, y, weight)
         assert model.report_.objective == optimum(X, y, depth, weight * (y + 1))
         assert model.verify(X, y, weight) == model.report_.objective
-
-
-def test_all_processors_find_the_same_tree():
-    X, y = hard(60)
-    objectives = {ContinuousTreeClassifier(3, n_jobs=n_jobs).fit(X, y).report_.objective
-                  for n_jobs in (None, 1, 2, -1)}
-    assert len(objectives) == 1
 
 
 def test_too_many_classes_are_refused():

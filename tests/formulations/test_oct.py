@@ -1,57 +1,27 @@
 """OCTClassifier: the optimum of brute force, its options, limits, and the chosen price."""
 
-import pickle
-
 import numpy as np
 import pytest
+from formulations.reference import check, with_labels
 from scale import instances
-from sklearn.base import clone
 
 from odtbook.datasets import load
 from odtbook.formulations import OCTClassifier
 from odtbook.formulations.oct import OCTModel, leaves_below
 from odtlib import ContinuousTreeClassifier
-from odtlib.binarize import ThresholdBinarizer
-from tests.naive import best_tree_cost, tree_cost
+from tests.naive import best_tree_cost, cuts, tree_cost
 
 
 def instance(random, *, weighted=False):
     """A few rows with ties, constant features, and up to three classes."""
     n, p, n_classes = random.randint(2, 9), random.randint(1, 4), random.randint(2, 4)
     X = random.randint(0, random.randint(2, 6), (n, p)).astype(float)
-    y = random.randint(0, n_classes, n)
-    y[:2] = 0, 1                                # at least two classes
-    y = np.unique(y, return_inverse=True)[1]
-    weight = random.randint(1, 4, n).astype(float) if weighted else np.ones(n)
-    return X, y, weight
+    return with_labels(random, X, n_classes, weighted)
 
 
 def brute_force(X, y, weight, depth, min_leaf=1, price=0.0, nodes=None):
     """The least cost over all thresholds: those of all columns ``x <= t``."""
-    nodes = 2 ** depth - 1 if nodes is None else nodes
-    columns = ThresholdBinarizer().fit(X).transform(X)
-    return best_tree_cost(columns, y, weight, y.max() + 1, depth, nodes, min_leaf, price)
-
-
-def check(model, X, y, weight=None):
-    """Fit, and check what every answer must satisfy; return the report."""
-    model.fit(X, y, weight)
-    report, tree = model.report_, model.tree_
-    kept = np.full(len(y), True) if weight is None else weight > 0
-    price = model.split_penalty
-    w = np.ones(len(y)) if weight is None else weight
-    assert tree_cost(tree, X, y, w, price) == pytest.approx(report.objective)
-    assert model.verify(X, y, weight) == pytest.approx(report.objective)
-    assert report.lower_bound <= report.objective + 1e-9
-    assert tree.depth <= model.max_depth
-    smallest = np.unique(tree.apply(X[kept]), return_counts=True)[1].min()
-    assert smallest >= model.min_samples_leaf or tree.n_splits == 0
-    return report
-
-
-def report_baseline(y, weight, kept):
-    w = np.ones(len(y)) if weight is None else weight[kept]
-    return w.sum() - np.bincount(y, w).max()
+    return best_tree_cost(cuts(X), y, weight, y.max() + 1, depth, nodes, min_leaf, price)
 
 
 @pytest.mark.parametrize("depth", [1, 2])
@@ -74,7 +44,7 @@ def test_optimum_with_a_price(depth, share):
     random = np.random.RandomState(depth)
     for number in range(instances(30)):
         X, y, weight = instance(random, weighted=number % 2)
-        price = share * report_baseline(y, weight, np.full(len(y), True))
+        price = share * (weight.sum() - np.bincount(y, weight).max())
         report = check(OCTClassifier(depth, split_penalty=price), X, y, weight)
         assert report.status == "optimal"
         assert report.objective == pytest.approx(
@@ -86,7 +56,7 @@ def test_cp_sat_finds_the_same(share):
     random = np.random.RandomState(7)
     for number in range(instances(25)):
         X, y, weight = instance(random, weighted=number % 2)
-        price = share * report_baseline(y, weight, np.full(len(y), True))
+        price = share * (weight.sum() - np.bincount(y, weight).max())
         settings = dict(split_penalty=price, min_samples_leaf=1 + number % 2)
         one = check(OCTClassifier(2, solver="cp-sat", **settings), X, y, weight)
         other = check(OCTClassifier(2, **settings), X, y, weight)
@@ -283,10 +253,3 @@ def test_refuses_what_it_cannot_use():
         OCTClassifier(constraint_form="summed").fit(X, y)
     with pytest.raises(ValueError, match="'split_penalty' parameter"):
         OCTClassifier(split_penalty=-1.0).fit(X, y)
-
-
-def test_pickle_and_clone():
-    model = OCTClassifier(1).fit([[0.0], [1.0]], ["a", "b"])
-    again = pickle.loads(pickle.dumps(model))
-    assert list(again.predict([[0.0], [1.0]])) == ["a", "b"]
-    assert clone(model).get_params() == model.get_params()

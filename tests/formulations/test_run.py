@@ -6,24 +6,12 @@ import sys
 from pathlib import Path
 
 import highspy
-import numpy as np
 import pytest
-from interrupt import ctrl_c
 from ortools.sat.python import cp_model
 
 from odtbook.formulations.run import run_cp_sat
 from odtlib import ColumnGenerationClassifier
 from odtlib.solver_threads import run_highs
-
-
-def market_split(rows=6, columns=50):
-    """Sums that no choice meets exactly: small, and out of reach of any solver."""
-    random, model = np.random.default_rng(0), cp_model.CpModel()
-    chosen = [model.new_bool_var("") for _ in range(columns)]
-    for weight in random.integers(0, 100, (rows, columns)):
-        model.add(cp_model.LinearExpr.weighted_sum(chosen, weight.tolist())
-                  == int(weight.sum()) // 2)
-    return model
 
 
 def test_both_solvers_find_the_optimum():
@@ -104,12 +92,6 @@ def test_a_thread_in_which_highs_ran_with_more_workers_can_still_generate_column
     highs.run()
     fitted = ColumnGenerationClassifier(1).fit([[0], [1], [1], [2]], [0, 1, 1, 0])
     assert fitted.report_.status == "optimal"
-
-
-def test_ctrl_c_ends_cp_sat():
-    with ctrl_c() as timer, pytest.raises(KeyboardInterrupt):
-        timer.start()
-        run_cp_sat(market_split(), None, 60.0)
 
 
 def test_errors_of_the_solver_are_raised():

@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from formulations.reference import optimum
+from naive import best_cost
 
 from odtbook.formulations import BinOCTClassifier, FlowOCTClassifier, OCTClassifier
 from odtbook.formulations.model import Model, Solution
@@ -140,20 +141,14 @@ def exact_cost(tree, X, y, weight, penalty):
 
 def least_cost(X, y, weight, penalty, depth):
     """Return the least errors plus penalties over all trees of 0/1 columns, in fractions."""
-    rows = [Fraction(float(one)) for one in weight]
+    kept = np.flatnonzero(weight > 0)
 
-    def best(members, depth):
-        sums = [sum((rows[i] for i in members if y[i] == k), Fraction(0)) for k in set(y)]
-        cost = sum(sums) - max(sums)
-        for j in range(X.shape[1]) if depth else ():
-            left = [i for i in members if X[i, j] == 0]
-            right = [i for i in members if X[i, j] == 1]
-            if left and right:
-                cost = min(cost, Fraction(float(penalty)) + best(left, depth - 1)
-                           + best(right, depth - 1))
-        return cost
+    def errors(rows):
+        sums = [sum((Fraction(float(weight[i])) for i in kept[rows] if y[i] == k), Fraction(0))
+                for k in set(y)]
+        return sum(sums) - max(sums)
 
-    return best([i for i in range(len(y)) if weight[i] > 0], depth)
+    return best_cost(X[kept], errors, depth, penalty=Fraction(float(penalty)))
 
 
 @pytest.mark.parametrize("solver", ["highs", "cp-sat"])

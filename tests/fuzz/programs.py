@@ -54,9 +54,9 @@ def binoct_program(draw):
     thresholds = draw.pick("all", "all", "boundary", "forest")
     case = program_case(draw, BinOCTClassifier, thresholds=thresholds,
                         constraint_form=draw.pick("summed", "per_row", "ordered"))
-    if case is not None and thresholds != "all":
+    if thresholds != "all":
         case.exact = case.bounded = False
-    if case is not None and draw.chance(0.1) and case.model.start is not None:
+    if draw.chance(0.1) and case.model.start is not None:
         case.model.set_params(solver="lns")
         case.exact = False
     return case

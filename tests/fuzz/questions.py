@@ -10,7 +10,9 @@ from fuzz.programs import program
 from fuzz.registry import fuzz
 from fuzz.regressors import regressor_case
 from naive import (
+    as_tuples,
     class_leaves,
+    features_of,
     labelled_trees,
     least_costs,
     priced_trees,
@@ -180,13 +182,6 @@ def pareto_front(draw):
     return Question(ask, classifier_case(model, depth, problem, budget=budget, min_leaf=min_leaf))
 
 
-def as_tuples(nested):
-    """Return a tree of ``to_nested`` over 0/1 columns as nested tuples, without thresholds."""
-    if not isinstance(nested, tuple | list):
-        return int(nested)
-    return nested[0], as_tuples(nested[2]), as_tuples(nested[3])
-
-
 def binary_problem(draw):
     """Draw 0/1 columns and labels as codes, whole weights."""
     return draw.classified(rows=10, features=4, classes=3, binary=True, whole=True, named=False)
@@ -219,12 +214,6 @@ def optimal_trees(draw):
         demand(answer.errors == least, "errors are", answer.errors, "and should be", least)
 
     return Question(ask, classifier_case(model, depth, problem, budget=budget, min_leaf=min_leaf))
-
-
-def features_of(tree):
-    """Return the features that a tree of nested tuples tests."""
-    return {tree[0]} | features_of(tree[1]) | features_of(tree[2]) if isinstance(tree, tuple) \
-        else set()
 
 
 @fuzz(4, "MurTreeClassifier.good_trees", "GoodTrees.sizes", "GoodTrees.sample",

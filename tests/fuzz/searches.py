@@ -414,7 +414,7 @@ def restricted(draw):
     """The dynamic program over candidate splits."""
     problem = draw.classified()
     depth = draw.pick(2, 0, 1, 2, 3)
-    return problem and over_candidates(draw, odtlib.RestrictedTreeClassifier, problem, depth)
+    return over_candidates(draw, odtlib.RestrictedTreeClassifier, problem, depth)
 
 
 @fuzz(3, "RestrictedTreeClassifier.fit")

@@ -21,15 +21,10 @@ def correct_weight(labels, weights, slot, n_classes):
                for s in np.unique(slot))
 
 
-def cuts(values):
-    """All cuts between two different values, as the larger of the values that go left."""
-    return np.unique(values)[:-1]
-
-
 def all_splits(ranks, rows, labels, weights, members, left_slot, right_slot, n_classes, min_leaf):
     """Yield (feature, partition as a tuple of bool, weight of correct rows) of each allowed cut."""
     for feature in range(len(ranks)):
-        for cut in cuts(ranks[feature, rows]):
+        for cut in np.unique(ranks[feature, rows])[:-1]:
             low = ranks[feature, rows] <= cut
             slot = np.where(low, left_slot[rows], right_slot[rows])
             held = np.bincount(slot, members[rows])
@@ -53,24 +48,3 @@ def coordinate_steps(tree, X):
                 features, thresholds = tree.feature.copy(), tree.threshold.copy()
                 features[node], thresholds[node] = feature, threshold
                 yield tree.replace(feature=features, threshold=thresholds)
-
-
-def best_depth_two(X, y, weight, n_classes, members=None, min_leaf=1):
-    """Return the least weight of errors of a tree of depth two over all thresholds."""
-    members = np.ones(len(y), int) if members is None else members
-
-    def divisions(rows):
-        for feature in range(X.shape[1]):
-            for value in cuts(X[rows, feature]):
-                low = rows & (X[:, feature] <= value)
-                if min(members[low].sum(), members[rows & ~low].sum()) >= min_leaf:
-                    yield low, rows & ~low
-
-    def errors(rows):
-        return weight[rows].sum() - max(weight[rows & (y == c)].sum() for c in range(n_classes))
-
-    def stump(rows):
-        return min([errors(rows)] + [errors(a) + errors(b) for a, b in divisions(rows)])
-
-    every = np.ones(len(y), bool)
-    return min([errors(every)] + [stump(a) + stump(b) for a, b in divisions(every)])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from heuristics import reference
+from naive import best_tree_cost, cuts
 
 from odtlib.heuristics import _kernels
 from odtlib.heuristics.cart import ONE_LEAF, cart_nodes
@@ -117,8 +118,10 @@ def test_best_tree_of_depth_two(min_leaf):
         best = _kernels.best_depth_two(
             order, low, high, table(rows), min_leaf, generator, np.empty(rows.n_rows, bool),
             feature, cut, np.empty((5, rows.n_classes)), np.empty(2), np.empty((5, 2), np.int64))
-        optimum = weights.sum() - reference.best_depth_two(X, labels, weights, rows.n_classes,
-                                                           members, min_leaf)
+        one = np.repeat(np.arange(len(node)), members)      # a row each
+        optimum = weights.sum() - best_tree_cost(
+            cuts(X[one]), labels[one], (weights / members)[one], rows.n_classes, 2,
+            min_leaf=min_leaf)
         assert best == pytest.approx(optimum, abs=1e-9)
         slot = np.zeros(len(node), int)        # the tree found has that weight, and large leaves
         if feature[0] >= 0:
@@ -130,8 +133,7 @@ def test_best_tree_of_depth_two(min_leaf):
         assert reference.correct_weight(labels, weights, slot, rows.n_classes) == pytest.approx(
             best, abs=1e-9)
         depths.append(0 if feature[0] < 0 else 1 + (feature[1:] >= 0).any())
-        cuts = sum(len(np.unique(column)) - 1 for column in X.T)
-        assert _kernels.count_cuts(order, low, high, rows.ranks) == cuts
+        assert _kernels.count_cuts(order, low, high, rows.ranks) == cuts(X).shape[1]
     assert {0, 2} <= set(depths)
 
 

@@ -4,24 +4,13 @@ import numpy as np
 import pytest
 
 from odtlib import CARTClassifier, MurTreeClassifier
+from tests.naive import best_cost
 from tests.scale import instances
 
 
-def least_cost(X, costs, depth, nodes, min_leaf, penalty):
+def least_cost(X, costs, *limits):
     """Return the least cost of a tree, by trying all of them."""
-    best = costs.sum(axis=0).min()
-    if depth == 0 or nodes == 0:
-        return best
-    for column in X.T:
-        one = column == 1
-        if min(one.sum(), (~one).sum()) < min_leaf:
-            continue
-        for left in range(nodes):
-            best = min(best, penalty
-                       + least_cost(X[~one], costs[~one], depth - 1, left, min_leaf, penalty)
-                       + least_cost(X[one], costs[one], depth - 1, nodes - 1 - left, min_leaf,
-                                    penalty))
-    return best
+    return best_cost(X, lambda rows: costs[rows].sum(axis=0).min(), *limits)
 
 
 def nasty_costs(rng, n_rows, n_classes):

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from naive import priced_trees, written_trees
+from naive import as_tuples, features_of, priced_trees, written_trees
 
 from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch
 from odtlib.murtree.extensions import good_trees
@@ -16,14 +16,9 @@ from odtlib.murtree.preparation import MANY_ROWS
 from odtlib.objectives import AdditiveObjective, LinearLeaves
 from odtlib.report import Clock, TimeUp
 from tests.murtree.test_objectives import OBJECTIVES, OWN, columns, weights
-from tests.murtree.test_questions import as_tuples, instance
+from tests.murtree.test_questions import instance
 from tests.murtree.test_search import blobs
 from tests.scale import SCALE
-
-
-def features_of(tree):
-    return {tree[0]} | features_of(tree[1]) | features_of(tree[2]) if isinstance(tree, tuple) \
-        else set()
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -10,19 +10,7 @@ from odtlib.murtree.solver import Solver
 from odtlib.report import Clock
 from tests.murtree.test_regressor import best_loss
 from tests.murtree.test_search import blobs, instance
-
-
-def best_of_depth(X, y, weight, n_classes, depth, min_leaf, penalty):
-    """Return the least cost of a tree of a depth at most, by trying all splits of all nodes."""
-    sums = np.bincount(y, weight, n_classes)
-    best = sums.sum() - sums.max()
-    for column in X.T if depth else ():
-        has = column == 1
-        if min(has.sum(), (~has).sum()) >= min_leaf:
-            best = min(best, penalty + sum(
-                best_of_depth(X[side], y[side], weight[side], n_classes, depth - 1, min_leaf,
-                              penalty) for side in (has, ~has)))
-    return best
+from tests.naive import best_tree_cost
 
 
 def deep_instance(rng):
@@ -57,7 +45,8 @@ def test_every_node_is_as_good_as_a_tree_of_the_lookahead(seed):
                     part[2], rows[has], depth - 1)
             else:
                 cost = weight[y != part].sum()
-            best = best_of_depth(X, y, weight, n_classes, min(depth, horizon), min_leaf, penalty)
+            best = best_tree_cost(X, y, weight, n_classes, min(depth, horizon), None, min_leaf,
+                                  penalty)
             assert cost <= best + 1e-9 * weight.sum()
             if depth <= horizon:
                 assert cost == pytest.approx(best, rel=1e-9, abs=1e-9)
@@ -65,8 +54,8 @@ def test_every_node_is_as_good_as_a_tree_of_the_lookahead(seed):
 
         check(nested, np.arange(len(y)), depth)
         if first is not None:
-            assert first + problem.offset == pytest.approx(best_of_depth(
-                X, y, weight, n_classes, horizon, min_leaf, penalty), rel=1e-9, abs=1e-9)
+            assert first + problem.offset == pytest.approx(best_tree_cost(
+                X, y, weight, n_classes, horizon, None, min_leaf, penalty), rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -80,7 +69,7 @@ def test_bounds_and_proofs_hold(seed):
         model = MurTreeClassifier(depth, min_samples_leaf=min_leaf, split_penalty=penalty,
                                   search=search).fit(X, y, weight)
         report = model.report_
-        best = best_of_depth(X, y, weight, n_classes, depth, min_leaf, penalty)
+        best = best_tree_cost(X, y, weight, n_classes, depth, None, min_leaf, penalty)
         slack = 1e-9 * weight.sum()
         assert report.lower_bound - slack <= best <= report.objective + slack
         assert report.objective == pytest.approx(model.verify(X, y, weight))
@@ -94,8 +83,8 @@ def test_bounds_and_proofs_hold(seed):
         whole = MurTreeClassifier(horizon, min_samples_leaf=min_leaf, split_penalty=penalty,
                                   search=search).fit(X, y, weight).report_
         assert whole.status == "optimal"
-        assert whole.objective == pytest.approx(best_of_depth(
-            X, y, weight, n_classes, horizon, min_leaf, penalty), abs=slack)
+        assert whole.objective == pytest.approx(best_tree_cost(
+            X, y, weight, n_classes, horizon, None, min_leaf, penalty), abs=slack)
     assert {"optimal", "heuristic"} <= set(seen)
 
 
@@ -120,7 +109,7 @@ def test_any_depth_is_said_only_where_no_depth_gives_a_better_tree():
         depth = int(rng.integers(1, 4))
         report = MurTreeClassifier(depth, min_samples_leaf=min_leaf, split_penalty=penalty).fit(
             X, y, weight).report_
-        best = best_of_depth(X, y, weight, n_classes, X.shape[1], min_leaf, penalty)
+        best = best_tree_cost(X, y, weight, n_classes, X.shape[1], None, min_leaf, penalty)
         slack = 1e-9 * weight.sum()
         assert best <= report.objective + slack
         if "any depth" in report.proof:

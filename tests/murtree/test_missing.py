@@ -8,29 +8,7 @@ import pytest
 
 from odtlib import ContinuousTreeClassifier, DecisionTree, MurTreeClassifier, MurTreeRegressor
 from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
-
-
-def sides_of(X):
-    """Return all bipartitions that one test can make: every threshold, missing on either side."""
-    found = set()
-    for x in X.T:
-        missing = np.isnan(x)
-        for t in [*np.unique(x[~missing]), np.inf]:
-            for goes_left in ((x <= t), (x <= t) | missing):
-                if goes_left.any() and not goes_left.all():
-                    found.add(goes_left.tobytes())
-    return [np.frombuffer(side, bool) for side in found]
-
-
-def least(sides, rows, leaf, depth, min_leaf=1, penalty=0.0):
-    """Return the least cost over all trees, by trying them all."""
-    best = leaf(rows)
-    for side in sides if depth else ():
-        left, right = rows[side[rows]], rows[~side[rows]]
-        if min(len(left), len(right)) >= min_leaf:
-            best = min(best, penalty + sum(least(sides, part, leaf, depth - 1, min_leaf, penalty)
-                                           for part in (left, right)))
-    return best
+from tests.naive import as_set, best_over, sides
 
 
 def instance(rng):
@@ -84,17 +62,16 @@ def test_data_frames_with_categories_against_all_trees(seed):
         else:
             present = list(model.binarizer_.categories_[0])
         groups += [present[:k] for k in range(1, len(present))]
-    sides = sides_of(age[:, None])
+    tests = sides(age[:, None])
     for group in [*groups, []]:
         inside = np.isin(colour, group) if group else np.zeros(n_rows, bool)
         for one in (inside, inside | pd.isna(colour)):
-            if one.any() and not one.all():
-                sides.append(one)
+            tests.append(as_set(one))
 
     def leaf(rows):
         return len(rows) - np.bincount(y[rows]).max()
 
-    assert model.report_.objective == least(sides, np.arange(n_rows), leaf, 2)
+    assert model.report_.objective == best_over(tests, n_rows, leaf, 2)
     assert model.verify(X, y) == model.report_.objective
     copy = pickle.loads(pickle.dumps(model))
     assert np.array_equal(copy.predict(X), model.predict(X))

@@ -7,7 +7,7 @@ from sklearn.ensemble import BaggingClassifier
 from odtlib import MurTreeClassifier, MurTreeSearch
 from tests.murtree.test_search import blobs
 from tests.murtree.test_search import instance as larger_instance
-from tests.naive import best_tree_cost
+from tests.naive import as_tuples, best_tree_cost, written_trees
 
 
 def instance(rng):
@@ -22,29 +22,6 @@ def instance(rng):
     return X, y, depth, nodes, int(rng.choice([1, 1, 2]))
 
 
-def all_trees(X, y, weight, n_classes, depth, nodes, min_leaf):
-    """Return ``{tree as nested tuples: errors}`` of all trees, by writing each of them down."""
-    trees = {c: weight[y != c].sum() for c in range(n_classes)}
-    if depth == 0 or nodes == 0:
-        return trees
-    for j in range(X.shape[1]):
-        one = X[:, j] == 1
-        if one.sum() < min_leaf or (~one).sum() < min_leaf:
-            continue
-        for left in range(nodes):
-            zeros = all_trees(X[~one], y[~one], weight[~one], n_classes, depth - 1, left, min_leaf)
-            ones = all_trees(X[one], y[one], weight[one], n_classes, depth - 1, nodes - 1 - left,
-                             min_leaf)
-            trees.update({(j, a, b): zeros[a] + ones[b] for a in zeros for b in ones
-                          if isinstance(a, tuple) or a != b})
-    return trees
-
-
-def as_tuples(nested):
-    return (nested[0], as_tuples(nested[2]), as_tuples(nested[3])) \
-        if isinstance(nested, tuple) else nested
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_all_optimal_trees_are_found(seed):
     rng = np.random.default_rng(seed)
@@ -52,9 +29,9 @@ def test_all_optimal_trees_are_found(seed):
         X, y, depth, nodes, min_leaf = instance(rng)
         classes, codes = np.unique(y, return_inverse=True)
         weight = np.ones(len(y)) if rng.random() < 0.7 else rng.integers(1, 4, len(y)).astype(float)
-        known = all_trees(X, codes, weight, len(classes), depth, nodes, min_leaf)
-        least, unit = min(known.values()), float(rng.choice([1, 1, 0.3]))
-        expected = {tree for tree, errors in known.items() if errors == least}
+        known = written_trees(X, codes, weight, len(classes), depth, nodes, min_leaf)
+        least, unit = min(errors for _, errors in known.values()), float(rng.choice([1, 1, 0.3]))
+        expected = {tree for tree, (_, errors) in known.items() if errors == least}
         model = MurTreeClassifier(depth, nodes, min_samples_leaf=min_leaf)
         found = model.optimal_trees(X, y, None if np.all(weight * unit == 1) else weight * unit,
                                     limit=10**6)

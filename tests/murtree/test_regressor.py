@@ -16,6 +16,7 @@ from odtlib.murtree.objectives.additive import FittedObjective
 from odtlib.murtree.objectives.squared_error import SquaredError
 from odtlib.murtree.solver import Solver
 from tests.murtree.building import build
+from tests.naive import best_cost
 
 LOSSES = ("squared_error", "absolute_error")
 
@@ -32,22 +33,9 @@ def leaf_loss(y, weight, absolute):
     return float((weight * (y - np.average(y, weights=weight)) ** 2).sum())
 
 
-def best_loss(X, y, weight, absolute, depth, nodes, min_leaf=1, penalty=0.0):
+def best_loss(X, y, weight, absolute, *limits):
     """Return the least loss plus penalty over all trees, by trying them all."""
-    best = leaf_loss(y, weight, absolute)
-    if depth == 0 or nodes == 0:
-        return best
-    for j in range(X.shape[1]):
-        one = X[:, j] == 1
-        if one.sum() < min_leaf or (~one).sum() < min_leaf:
-            continue
-        for left in range(nodes):
-            best = min(best, penalty
-                       + best_loss(X[~one], y[~one], weight[~one], absolute, depth - 1, left,
-                                   min_leaf, penalty)
-                       + best_loss(X[one], y[one], weight[one], absolute, depth - 1,
-                                   nodes - 1 - left, min_leaf, penalty))
-    return best
+    return best_cost(X, lambda rows: leaf_loss(y[rows], weight[rows], absolute), *limits)
 
 
 def instance(rng):
@@ -280,26 +268,6 @@ def test_threads_find_the_same_optima(loss, min_leaf, monkeypatch):
         assert model.verify(X, y, weight) == pytest.approx(MurTreeRegressor(
             4, loss=loss, min_samples_leaf=min_leaf).fit(X, y, weight).report_.objective)
     assert taken > 100
-
-
-@pytest.mark.parametrize("ending", ["time", "interrupt"])
-@pytest.mark.parametrize("loss", LOSSES)
-def test_threads_keep_limits(loss, ending, monkeypatch):
-    X, y = numbers(n_rows=400, n_columns=100)      # many times what the limit allows
-    monkeypatch.setattr("odtlib.fit.FIRST_SLICE", 1000)
-    gather, calls = Solver._gather, []
-
-    def interrupted(self, incumbents):
-        gather(self, incumbents)
-        calls.append(1)
-        if len(calls) == 2 and ending == "interrupt":
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(Solver, "_gather", interrupted)
-    model = MurTreeRegressor(5, loss=loss, n_jobs=2, time_limit=0.6 if ending == "time" else None)
-    report = model.fit(X, y).report_
-    assert report.status == {"time": "time_limit", "interrupt": "interrupted"}[ending]
-    assert report.lower_bound <= report.objective == pytest.approx(model.verify(X, y))
 
 
 def test_bad_input_is_refused():

@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from naive import best_tree_cost
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
@@ -26,6 +27,7 @@ from odtlib.binarize import (
 )
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree
+from tests.shared.test_tree import random_nested
 
 VARIANTS = [
     AutoBinarizer(),
@@ -173,23 +175,13 @@ def test_all_thresholds_and_boundary_thresholds():
         assert len(few) == min(3, len(expected)) and set(few) <= set(expected)
 
 
-def best_errors(columns, y, depth):
-    errors = len(y) - max(Counter(y.tolist()).values(), default=0)
-    if depth == 0 or errors == 0:
-        return errors
-    for c in columns.T:
-        left, right = c == 1, c == 0
-        errors = min(errors, best_errors(columns[left], y[left], depth - 1)
-                     + best_errors(columns[right], y[right], depth - 1))
-    return errors
-
-
 def test_boundary_thresholds_can_lose_the_optimum():
     # Why "boundary" is not the default: at depth two it makes an error that "all" avoids.
     X = [[1, 0], [2, 1], [0, 0], [0, 2], [1, 3], [2, 3]]
     y = np.array([0, 0, 1, 0, 0, 1])
-    assert best_errors(ThresholdBinarizer("all").fit_transform(X, y), y, 2) == 0
-    assert best_errors(ThresholdBinarizer("boundary").fit_transform(X, y), y, 2) == 1
+    for thresholds, errors in (("all", 0), ("boundary", 1)):
+        columns = ThresholdBinarizer(thresholds).fit_transform(X, y)
+        assert best_tree_cost(columns, y, np.ones(6), 2, 2) == errors
 
 
 # ------------------------------------------------------------------ columns and their meaning
@@ -275,13 +267,6 @@ def test_nothing_to_cut_gives_no_columns(binarizer):
 # ------------------------------------------------------------------ trees over the columns
 
 
-def random_tree(rng, n_columns, depth):
-    if depth == 0 or rng.random() < 0.2:
-        return int(rng.integers(3))
-    return (int(rng.integers(n_columns)), float(rng.choice([0.5, 0.0, 0.9])),
-            random_tree(rng, n_columns, depth - 1), random_tree(rng, n_columns, depth - 1))
-
-
 @variants
 @pytest.mark.parametrize("seed", range(10))
 def test_to_original_predicts_the_same(binarizer, seed):
@@ -293,7 +278,7 @@ def test_to_original_predicts_the_same(binarizer, seed):
     y = (frame["a"] > 0).astype(int) + (frame["b"] > 2)
     fitted = clone(binarizer).fit(frame, y)
     Z = fitted.transform(frame)
-    nested = random_tree(rng, Z.shape[1], 4)
+    nested = random_nested(rng, 4, Z.shape[1], 3, (0.5, 0.0, 0.9))
     tree = DecisionTree.from_nested(nested, 3, n_features=Z.shape[1], classes=["u", "v", "w"])
     written = fitted.to_original(tree)
     assert written.feature_names == ("a", "b", "c", "d")

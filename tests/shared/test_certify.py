@@ -32,7 +32,6 @@ from odtlib.tree import DecisionTree
 TREE = DecisionTree.from_nested((0, 0.5, 0, (1, 0.5, 1, 0)), n_classes=2).replace(
     classes=np.array(["n", "p"]), missing_left=[-1, -1, 1, -1, -1])
 X = np.array([[0, 0], [0, 1], [1, 0], [1, np.nan], [1, 1], [1, 1]], float)
-GIVEN = np.array(["n", "n", "p", "p", "n", "n"])        # what the tree predicts
 LABELS = np.array(["n", "p", "n", "p", "p", "n"])       # rows 1, 2 and 4 are wrong
 WEIGHT = np.array([1.0, 0.25, 3.0, 0.0, 1e-9, 7.0])
 

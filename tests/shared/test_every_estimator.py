@@ -96,13 +96,14 @@ def test_the_search_for_cycles_finds_one():
 
 
 @pytest.mark.parametrize(("name", "options"), CASES, ids=IDS)
-def test_a_fitted_estimator_holds_no_cycle_and_survives_pickle(name, options):
+def test_a_fitted_estimator_holds_no_cycle_and_survives_pickle_and_clone(name, options):
     model, X, y = fitted(name, options)
     assert cycle_from(model) is None
     copy = pickle.loads(pickle.dumps(model))
     assert copy.tree_ == model.tree_
     assert np.array_equal(copy.predict(X), model.predict(X))
     assert copy.verify(X, y) == pytest.approx(model.report_.objective)
+    assert str(clone(model).get_params()) == str(model.get_params())
 
 
 @pytest.mark.parametrize(("name", "options"), CASES, ids=IDS)

@@ -50,7 +50,8 @@ def test_after_a_fit(model, child):
     assert child.read() == "caught"
 
 
-def test_cp_sat_stops():
+@pytest.mark.parametrize("with_callback", [False, True])
+def test_cp_sat_stops(with_callback):
     from ortools.sat.python import cp_model
 
     from odtbook.formulations.run import run_cp_sat
@@ -70,7 +71,7 @@ def test_cp_sat_stops():
     begin = time.perf_counter()
     with ctrl_c() as timer, pytest.raises(KeyboardInterrupt):
         timer.start()
-        run_cp_sat(model, Watch(), np.inf)
+        run_cp_sat(model, Watch() if with_callback else None, np.inf)
     assert time.perf_counter() - begin < 30.0
 
 

@@ -18,7 +18,8 @@ from odtlib import (
     TunedCARTClassifier,
 )
 from odtlib.missing import DoubledColumns
-from tests.murtree.test_missing import instance, least, same_everywhere, sides_of
+from tests.murtree.test_missing import instance, same_everywhere
+from tests.naive import best_over, members, sides
 
 
 @pytest.mark.parametrize("kind", ["continuous", "murtree"])
@@ -38,7 +39,7 @@ def test_the_best_classification_tree_is_found(seed, kind):
         return weight[rows].sum() - np.bincount(y[rows], weight[rows]).max()
 
     assert model.report_.status == "optimal"
-    assert model.report_.objective == least(sides_of(X), np.arange(len(X)), leaf, depth, min_leaf)
+    assert model.report_.objective == best_over(sides(X), len(X), leaf, depth, None, min_leaf)
     assert model.verify(X, y, weight) == model.report_.objective
     same_everywhere(model, X)
 
@@ -65,7 +66,7 @@ def test_the_best_regression_tree_is_found(seed, kind):
 
     assert model.report_.status == "optimal"
     assert model.report_.objective == pytest.approx(
-        least(sides_of(X), np.arange(len(X)), leaf, depth, penalty=penalty), abs=1e-9)
+        best_over(sides(X), len(X), leaf, depth, penalty=penalty), abs=1e-9)
     assert model.verify(X, y, weight) == pytest.approx(model.report_.objective, abs=1e-9)
     same_everywhere(model, X)
 
@@ -82,7 +83,7 @@ def two_classes(seed):
     X, _ = instance(rng)
     y = rng.integers(0, 2, len(X))
     y[:2] = 0, 1
-    return X, y, partial(least, sides_of(X), np.arange(len(X)),
+    return X, y, partial(best_over, sides(X), len(X),
                          lambda rows: len(rows) - np.bincount(y[rows]).max())
 
 
@@ -90,11 +91,11 @@ def two_classes(seed):
 def test_cart_splits_as_well_as_any_test_and_as_scikit_learn(seed):
     X, y, least_errors = two_classes(5000 + seed)
     model = CARTClassifier(1, random_state=0).fit(X, y)
-    sides = sides_of(X)
-    if not sides:
+    if not sides(X):
         assert model.tree_.n_splits == 0
         return
-    least_impurity = min(gini(y, side) for side in sides)
+    least_impurity = min(gini(y, np.isin(np.arange(len(y)), members(side)))
+                         for side in sides(X))
     theirs = DecisionTreeClassifier(max_depth=1, random_state=0).fit(X, y).tree_
     for leaf in (model.apply(X), theirs.apply(X.astype(np.float32))):
         assert gini(y, leaf == 1) == pytest.approx(least_impurity)

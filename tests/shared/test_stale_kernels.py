@@ -83,11 +83,7 @@ def package(tmp_path_factory):
 
 
 def run(folder, script, **environment):
-    environment = {**os.environ, "PYTHONPATH": str(folder), **environment}
-    result = subprocess.run([sys.executable, "-c", script], cwd=folder, env=environment, text=True,
-                            capture_output=True)
-    assert result.returncode == 0, result.stderr
-    return result.stdout.split()
+    return said(folder, script, **environment)[0]
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from constrained import reference
+from naive import best_cost, cuts
 
 from odtbook import experiments
 from odtbook.published import paper_model
@@ -138,15 +139,10 @@ def test_the_check_of_splits_and_the_enumeration_are_those_of_the_slow_reference
     exact.fit(X, Y[::-1])                   # splits for other targets
     assert study.check_splits(exact, X, Y)[2] > 1e-6
 
-    def least(part, depth):
-        best = reference.squared_cost(feasible, Y[part])
-        return best if depth == 0 else min([best, *(
-            least(part[left], depth - 1) + least(part[~left], depth - 1)
-            for _, _, left in reference.splits(X[part], 2))])
-
     for depth in range(3):
         assert study.enumerate_trees(feasible, X, Y, depth, 2) == pytest.approx(
-            least(np.arange(40), depth))
+            best_cost(cuts(X), lambda rows: reference.squared_cost(feasible, Y[rows]), depth,
+                      min_leaf=2))
 
 
 def test_the_corners_of_builder_and_medoid_stand_beside_the_published_errors():
