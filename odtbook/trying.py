@@ -67,7 +67,7 @@ TREE, SAME, TUNED_CART, FREE = CARTS = (
     "optimal tree", "CART with as many leaves", "tuned CART", "CART of any size, pruned")
 TOO_GOOD = 99.0                         # per cent: is a feature known only afterwards?
 METRICS = ("accuracy", "balanced accuracy", "cost")
-GINI = "the Gini impurity of its leaves, where the classes weigh alike"
+GINI = "the Gini impurity of its leaves (their Brier score, all classes weighing the same)"
 
 
 @dataclass
@@ -237,7 +237,7 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
             weights = _by_label(weights, labels, table.target)
     elif metric == "balanced accuracy":     # few rows of a class decide: shares vary less
         objectives = ["errors", "gini"]
-        loss = f"{loss}, or {GINI}, whichever cross-validation finds better"
+        loss = f"{loss} or {GINI}; cross-validation chooses"
     lines += [f"On the training rows the tree minimises {loss}. "
               + "All other methods weigh the classes in the same way. " * bool(weights)
               + f"What counts is the {metric} on new rows.", size]
