@@ -707,7 +707,7 @@ def enter(t, control, penalties, counters, levels, scratch, cache, earlier):
     deep = below + (third if terminal == 2 else 0.0)
     counters[NODES] += 1
     begin_with_leaf(st, co, ch, levels.leaf[t])
-    more = high - low                            # node budgets than one
+    more = high - low                            # node budgets, but for one
     if nothing_open(co, low, high):
         return FINISH, 2 * more
     few = depth == ANY_DEPTH and t > 0 and terminal == 2 and co[TARGET, high] <= 4 * penalty
