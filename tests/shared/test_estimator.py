@@ -205,7 +205,7 @@ def test_a_frame_with_words_is_asked_for_again():
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0], "word": ["u", "v", "u", "v"]})
     model = CARTClassifier(1).fit(frame, LABELS)
     for rows in (frame.to_numpy(), frame.to_dict("records")):
-        with pytest.raises(ValueError, match="X is no data frame, and that of the fit had words"):
+        with pytest.raises(ValueError, match="was fitted on a data frame with categories; pass"):
             model.predict(rows)
     with pytest.raises(ValueError, match="X has no rows; give at least one"):
         model.predict(frame[:0])
