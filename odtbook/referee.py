@@ -178,11 +178,8 @@ def referee(tree: Any, X: ArrayLike, y: ArrayLike, *, max_depth: int | None = No
     less = certificate is not None and Fraction(bound) - own.cost > case.tolerance
     status = ("outside" if broken or less else "beaten" if beaten else "optimal" if proved else
               "open")
-    better = model.tree_ if status in ("beaten", "outside") and found is not own else None
-    if better is not None and case.classes is not None:
-        better = better.replace(classes=case.classes[better.classes])
-    if better is not None and hasattr(X, "columns"):
-        better = better.replace(feature_names=tuple(map(str, X.columns)))
+    better = case.as_given(model.tree_) if status in ("beaten", "outside") and found is not own \
+        else None
     cost = {"objective": float(own.cost), "bound": bound,
             "better_objective": float(found.cost) if better is not None else None}
     subject = "the number says" if own.predicted is None else "the tree has"
@@ -237,6 +234,12 @@ class Case:
     names: tuple[str, ...]
     tolerance: Fraction
     known: set[str]
+
+    def as_given(self, tree):
+        """Return a tree over these rows with the labels and column names that were given."""
+        if self.classes is not None:
+            tree = tree.replace(classes=self.classes[tree.classes])
+        return tree.replace(feature_names=self.names) if self.names else tree
 
     def words(self, value):
         """Return a value of the objective in words."""

@@ -355,7 +355,7 @@ def check_targets_given(y, numeric=False):
         name = "NaN" if isinstance(value, float) else f"a missing value ({value})"
         raise ValueError(f"row {row} of y holds {name}; {REMEDY}.")
     if not hasattr(y, "dtype") and len({isinstance(value, str) for value in values.flat}) > 1:
-        raise ValueError(_mixed(values))        # NumPy would make text of all
+        raise ValueError(_mixed(_kinds(values)))        # NumPy would make text of all
 
 
 def _missing(values):
@@ -487,9 +487,15 @@ def _kinds(y):
     return sorted({type(label).__name__ for label in np.ravel(np.asarray(y, object))})
 
 
-def _mixed(y):
-    return (f"Unknown label type: y mixes labels of type {', '.join(_kinds(y))}; give labels of "
-            "one type, and leave rows without a label out.")
+def _mixed(kinds):
+    return (f"Unknown label type: y mixes labels of type {', '.join(kinds)}; give labels of one "
+            "type, and leave rows without a label out.")
+
+
+def refuse_array(model):
+    """Refuse rows without column names, which a model or binariser of words cannot read."""
+    raise ValueError(f"{type(model).__name__} was fitted on a data frame with categories; pass a "
+                     "data frame with the same columns, not an array.")
 
 
 def check_labels(y):
@@ -499,7 +505,7 @@ def check_labels(y):
     except ValueError:
         kinds = _kinds(y)
         if len(kinds) > 1:
-            raise ValueError(_mixed(y)) from None
+            raise ValueError(_mixed(kinds)) from None
         if getattr(getattr(y, "dtype", None), "kind", "") == "O":
             raise ValueError(f"Unknown label type: y holds objects of type {kinds[0]}; give labels "
                              "as text, whole numbers or truth values.") from None

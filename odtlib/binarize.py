@@ -35,6 +35,7 @@ from odtlib._validation import (
     check_values,
     fault_of_rows,
     pandas_frame,
+    refuse_array,
     with_plain_parameters,
 )
 from odtlib.columns import CELLS_AT_A_TIME, Columns, categories_of
@@ -393,9 +394,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
             check_array(table, ensure_all_finite=False, estimator=self, input_name="X")
             return table
         if not reset and self.categories_:
-            raise ValueError(
-                f"{type(self).__name__} was fitted on a data frame with categories; pass a "
-                "data frame with the same columns, not an array.")
+            refuse_array(self)
         self.categories_ = {}
         check_values("X", X)
         try:

@@ -35,6 +35,7 @@ from odtlib._validation import (
     numeric_targets,
     pandas_frame,
     plain_copy,
+    refuse_array,
     warn,
     weighted_rows,
     with_plain_parameters,
@@ -369,8 +370,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
                 raise ValueError("X has no rows; give at least one.")
             return validate_data(self, X, reset=False, skip_check_array=True)
         if self._tree_over_columns and getattr(self.binarizer_, "categories_", None):
-            raise ValueError(f"{type(self).__name__} was fitted on a data frame with categories; "
-                             "pass a data frame with the same columns, not an array.")
+            refuse_array(self)
         return checked(self, X, reset=False, missing=self._accepts_missing, types=NUMBERS)
 
     def __sklearn_tags__(self):
