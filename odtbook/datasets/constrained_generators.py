@@ -107,27 +107,6 @@ def allocation(n_rows=500, n_targets=13, total=15, max_nonzero=4, seed=0):
                     f"Whole numbers with sum {total}, at most {max_nonzero} of them nonzero.")
 
 
-def aggregation_matrix(groups=4, per_group=3):
-    """Return the matrix for ``sets.Hierarchy``: total, groups and bottom series."""
-    bottom = groups * per_group
-    return np.vstack([np.ones(bottom), np.kron(np.eye(groups), np.ones(per_group)),
-                      np.eye(bottom)])
-
-
-def hierarchy(n_rows=500, groups=4, per_group=3, noise=0.5, seed=0):
-    """Generate series with their group sums and grand total; ``noise`` is the series' deviation.
-
-    Feasible for ``sets.Hierarchy(aggregation_matrix(groups, per_group))``.
-    """
-    stream = np.random.RandomState(seed)
-    X = _levels(stream, n_rows)
-    S = aggregation_matrix(groups, per_group)
-    level = np.exp(X @ stream.normal(0, 1, (6, S.shape[1])))
-    bottom = np.maximum(0.0, level + stream.normal(0, noise, level.shape))
-    return _dataset(f"hierarchy_{n_rows}", X, bottom @ S.T, [f"X{j + 1}" for j in range(6)],
-                    [f"y{j + 1}" for j in range(len(S))], "Series that add up to their totals.")
-
-
 def manifold_equations(n_targets):
     """Return ``A`` and ``b`` of the manifold data, for ``sets.Affine``.
 

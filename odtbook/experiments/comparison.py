@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from odtbook.estimators import NAMES, class_of
-from odtbook.tables import is_file, read_table
+from odtbook.estimators import class_of
 
-from .measure import load_dataset, run
+from .measure import read_data, run
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-# name in the table -> public class; a method appears as soon as odtlib has its class
+# name in the table -> public class
 METHODS = {
     "CART": "CARTClassifier",
     "tuned CART": "TunedCARTClassifier",
@@ -56,7 +55,7 @@ def compare(data: str | Path | DataFrame, target: str | None = None, *, max_dept
         Seed of this draw and of the methods; other seeds show how much of the test accuracy is
         chance.
     methods : list of str, optional
-        Names of :data:`METHODS` (default: all that this version of odtlib has).
+        Names of :data:`METHODS` (default: all).
 
     Returns
     -------
@@ -78,24 +77,17 @@ def compare(data: str | Path | DataFrame, target: str | None = None, *, max_dept
     >>> print(table)                                             # doctest: +SKIP
     """
     import pandas as pd
-    known = existing_methods()
-    unknown = set(methods or ()) - set(known)
+    unknown = set(methods or ()) - set(METHODS)
     if unknown:
         raise ValueError(f"there is no method {sorted(unknown)[0]!r}; use "
-                         f"{', '.join(known)}.")
-    if isinstance(data, str) and not is_file(data):
-        dataset = load_dataset(data)
-    else:
-        dataset = read_table(data, target)
-        print(dataset.report)
-        if dataset.report.unusable:
-            raise ValueError(dataset.report.unusable)
+                         f"{', '.join(METHODS)}.")
+    dataset = read_data(data, target)
     if dataset.task == "regression":
         raise ValueError("the target is a quantity, and compare fits classifiers; `odt try` fits "
                          "trees to quantities, too.")
     parts = _split(np.asarray(dataset.y), test_size, random_state)
     rows = []
-    for name in methods or known:
+    for name in methods or METHODS:
         settings = {"max_depth": max_depth, "time_limit": time_limit,
                     "random_state": random_state}
         estimator = class_of(METHODS[name])()
@@ -107,7 +99,7 @@ def compare(data: str | Path | DataFrame, target: str | None = None, *, max_dept
             record = {"status": "left out", "error": str(error)}
         except KeyboardInterrupt:
             rows += [{"method": rest, "status": "interrupted", "error": "stopped by Ctrl-C"}
-                     for rest in list(methods or known)[len(rows):]]
+                     for rest in list(methods or METHODS)[len(rows):]]
             break
         except Exception as error:      # whatever one method dies of, the others have their rows
             record = {"status": "failed", "error": f"{error}" if isinstance(error, ValueError)
@@ -118,11 +110,6 @@ def compare(data: str | Path | DataFrame, target: str | None = None, *, max_dept
     if (table["error"] != "").any():
         columns.append("error")
     return table.reindex(columns=columns)
-
-
-def existing_methods() -> list[str]:
-    """Return the names of :data:`METHODS` whose class this version of odtlib has."""
-    return [name for name, public in METHODS.items() if public in NAMES]
 
 
 def _split(y, test_size, random_state):

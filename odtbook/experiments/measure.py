@@ -60,7 +60,7 @@ def run(estimator: BaseEstimator, dataset: Any,
         A record without what the runner knows (parameters, commit, date).
     """
     from sklearn.base import is_regressor
-    data = load_dataset(dataset)
+    data = read_data(dataset) if isinstance(dataset, str) else dataset
     y = np.asarray(data.y)
     train, test = _parts(dataset, split, len(y))
     X = data.suited_to(estimator, train) if isinstance(data, Table) else _frame(data)
@@ -143,18 +143,16 @@ def emit(record: dict[str, Any]) -> None:
     display({MIME: record, "text/plain": ", ".join(words)}, raw=True)
 
 
-def load_dataset(dataset):
-    """Return a data set by name, by the path of a file, or as it is; print how a file was read."""
-    if not isinstance(dataset, str):
-        return dataset
-    if is_file(dataset):
-        table = read_table(dataset)
-        print(table.report)
-        if table.report.unusable:
-            raise ValueError(f"{dataset}: {table.report.unusable}")
-        return table
-    from odtbook.datasets import load
-    return load(dataset)
+def read_data(source, target=None):
+    """Return a known data set by its name, or read a file or data frame and print how."""
+    if isinstance(source, str) and not is_file(source):
+        from odtbook.datasets import load
+        return load(source)
+    table = read_table(source, target)
+    print(table.report)
+    if table.report.unusable:
+        raise ValueError(table.report.unusable)
+    return table
 
 
 def _frame(data):

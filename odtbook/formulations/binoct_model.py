@@ -170,17 +170,14 @@ class BinOCTModel:
             terms.append((np.arange(n), self.s, -1.0))
         side = 0 if self.optional else 1
         add_terms(model, "feature", n, *terms, lower=side, upper=side)
-        model.add_rows("class", self.n_leaves, np.repeat(np.arange(self.n_leaves), n_classes),
-                       self.p, 1.0, lower=1, upper=1)
+        add_terms(model, "class", self.n_leaves, (np.arange(self.n_leaves)[:, None], self.p, 1.0),
+                  lower=1, upper=1)
         row, leaf = np.nonzero(possible)
-        model.add_rows("leaf", rows.n_rows, row, self.l[row, leaf], 1.0, lower=1, upper=1)
-        each = np.arange(self.n_leaves * n_classes)
-        model.add_rows(
-            "error", (self.n_leaves, n_classes),
-            np.concatenate([leaf * n_classes + rows.labels[row], each, each]),
-            np.concatenate([self.l[row, leaf], self.p.ravel(), self.e.ravel()]),
-            np.concatenate([rows.weights[row], -np.tile(of_class, self.n_leaves),
-                            np.full(len(each), -1.0)]), upper=0)
+        add_terms(model, "leaf", rows.n_rows, (row, self.l[row, leaf], 1.0), lower=1, upper=1)
+        each = np.arange(self.n_leaves * n_classes).reshape(self.n_leaves, n_classes)
+        add_terms(model, "error", each.shape,
+                  (each[leaf, rows.labels[row]], self.l[row, leaf], rows.weights[row]),
+                  (each, self.p, -of_class), (each, self.e, -1.0), upper=0)
 
     def _conditions(self):
         """Return (B4), (B5) and (B6) for one node, whichever it is."""
@@ -237,20 +234,15 @@ class BinOCTModel:
                                    self.l[c.row][:, self.leaves(node, False)])
                 there = columns >= 0
                 parts.append(((c.number[np.nonzero(there)[0]] + k * n).astype(np.int32),
-                              columns[there], np.ones(int(there.sum()))))
+                              columns[there], 1.0))
                 big = np.bincount(c.number[there.any(axis=1)], minlength=n).astype(float)
                 number, bit = np.nonzero(c.bits)
                 parts += [(np.arange(n) + k * n, self.f[k, c.feature], big),
                           (number + k * n, self.t[k, bit],
                            big[number] * (-1 if c.name == "upper" else 1))]
                 upper[k] = big * (1 + (c.bits.sum(axis=1) if c.name == "lower" else 0))
-            self._add_block(c.name, upper.shape, parts, upper)
+            add_terms(self.model, c.name, upper.shape, *parts, upper=upper)
         return True
-
-    def _add_block(self, name, shape, parts, upper, lower=-np.inf):
-        row, column, value = map(np.concatenate, zip(*parts, strict=True))
-        parts.clear()
-        self.model.add_rows(name, shape, row, column, value, upper=upper, lower=lower)
 
     def _add_limits(self, max_splits, min_samples_leaf):
         """Add what a node without a split does, the maximum number of splits, and leaf sizes."""
@@ -280,16 +272,13 @@ class BinOCTModel:
         size, first = int(last[-1]), last - self.n_cuts
         self.o = model.add_variables("o", (n, size), kind="integer")
         follows = np.setdiff1d(np.arange(size), first[self.n_cuts > 0])
-        number = np.arange(n * len(follows))
-        model.add_rows("order", (n, len(follows)), np.tile(number, 2),
-                       np.concatenate([self.o[:, follows - 1].ravel(), self.o[:, follows].ravel()]),
-                       np.repeat([1.0, -1.0], len(number)), upper=0)
+        number = np.arange(n * len(follows)).reshape(n, -1)
+        add_terms(model, "order", number.shape, (number, self.o[:, follows - 1], 1.0),
+                  (number, self.o[:, follows], -1.0), upper=0)
         usable = np.flatnonzero(self.n_cuts)
-        number = np.arange(n * len(usable))
-        model.add_rows("last", (n, len(usable)), np.tile(number, 2),
-                       np.concatenate([self.o[:, last[usable] - 1].ravel(),
-                                       self.f[:, usable].ravel()]),
-                       np.repeat([1.0, -1.0], len(number)), lower=0, upper=0)
+        number = np.arange(n * len(usable)).reshape(n, -1)
+        add_terms(model, "last", number.shape, (number, self.o[:, last[usable] - 1], 1.0),
+                  (number, self.f[:, usable], -1.0), lower=0, upper=0)
         # the variables that say "right" to a row: one for every feature where its position is not 0
         feature, row = np.nonzero((self.positions > 0) & (self.n_cuts > 0)[:, None])
         says = first[feature] + self.positions[feature, row] - 1
@@ -301,11 +290,9 @@ class BinOCTModel:
                 columns = self.l[:, self.leaves(node, right)]
                 there = columns >= 0
                 kept = there.any(axis=1)[row]
-                parts += [(np.nonzero(there)[0] + k * n_rows, columns[there],
-                           np.ones(int(there.sum()))),
-                          (row[kept] + k * n_rows, self.o[k, says[kept]],
-                           np.full(int(kept.sum()), sign))]
-            self._add_block(name, (n, n_rows), parts, upper)
+                parts += [(np.nonzero(there)[0] + k * n_rows, columns[there], 1.0),
+                          (row[kept] + k * n_rows, self.o[k, says[kept]], sign)]
+            add_terms(model, name, (n, n_rows), *parts, upper=upper)
         return True
 
     def _add_groups(self, max_disparity):
@@ -321,22 +308,15 @@ class BinOCTModel:
                 largest = np.floor(largest)
         self.d = model.add_variables("d", upper=largest, kind="implied")
         row, leaf = np.nonzero(self.l >= 0)
-        number = leaf * 2 + self.groups[row]
-        each, last = np.arange(2 * self.n_leaves), np.repeat(self.p[:, -1], 2)
-        big = np.tile(size, self.n_leaves)
-        there = (number, self.l[row, leaf], weight[row])
-        own = (each, self.q.ravel(), np.full(len(each), -1.0))
-        self._add_block("positive", self.q.shape, [there, own, (each, last, big)],
-                        np.tile(size, (self.n_leaves, 1)))
-        self._add_block("negative", self.q.shape, [
-            (each, self.q.ravel(), np.ones(len(each))), (each, last, -big)], 0.0)
-        self._add_block("within", self.q.shape, [
-            (each, self.q.ravel(), np.ones(len(each))), (there[0], there[1], -there[2])], 0.0)
-        difference = np.tile([size[1], -size[0]], self.n_leaves)
-        self._add_block("difference", 2, [
-            (np.zeros(len(each), int), self.q.ravel(), difference),
-            (np.ones(len(each), int), self.q.ravel(), -difference),
-            (np.arange(2), np.repeat(self.d, 2), np.full(2, -1.0))], 0.0)
+        each, last = np.arange(2 * self.n_leaves).reshape(-1, 2), self.p[:, -1:]
+        there = each[leaf, self.groups[row]], self.l[row, leaf]
+        add_terms(model, "positive", each.shape, (*there, weight[row]), (each, self.q, -1.0),
+                  (each, last, size), upper=size)
+        add_terms(model, "negative", each.shape, (each, self.q, 1.0), (each, last, -size), upper=0)
+        add_terms(model, "within", each.shape, (each, self.q, 1.0), (*there, -weight[row]), upper=0)
+        difference = np.array([size[1], -size[0]])
+        add_terms(model, "difference", 2, (0, self.q, difference), (1, self.q, -difference),
+                  (np.arange(2), self.d, -1.0), upper=0)
 
     # ---------------------------------------------------------------- reading and writing trees
 

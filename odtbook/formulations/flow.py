@@ -87,14 +87,7 @@ class FlowModel:
         add("one_class", n_nodes, (node[:, None], w, 1.0), (node, p, -1.0), lower=0, upper=0)
         if max_splits is not None:
             add("budget", 1, (0, b, 1.0), upper=max_splits)
-        pair = np.arange(n * n_inner).reshape(n, n_inner)
-        add("conserve", (n, n_inner), (pair, z[:, :n_inner], 1.0), (pair, s, -1.0),
-            (pair, z[:, 2 * inner + 1], -1.0), (pair, z[:, 2 * inner + 2], -1.0),
-            lower=0, upper=0)
-        for side, name in enumerate(("left", "right")):
-            row, column = np.nonzero(self.columns == side)
-            add(name, (n, n_inner), (pair, z[:, 2 * inner + 1 + side], 1.0),
-                (pair[row], b[:, column].T, -1.0), upper=0)
+        pair = self._add_flow(("conserve", "left", "right"), z, s)
         add("sink", (n, n_inner), (pair, s, 1.0), (pair, w[:n_inner, self.y].T, -1.0), upper=0)
         last = np.arange(n * (n_inner + 1)).reshape(n, n_inner + 1)
         add("last_sink", (n, n_inner + 1), (last, z[:, n_inner:], 1.0),
@@ -102,26 +95,34 @@ class FlowModel:
         if min_samples_leaf > 1:
             self._add_leaf_sizes(min_samples_leaf)
 
+    def _add_flow(self, names, into, out):
+        """Let rows flow from inner nodes out, or to the child to which the split sends them.
+
+        ``names`` are those of the constraints, ``into`` (n_rows, n_nodes) and ``out`` (n_rows,
+        n_inner) the variables.  The numbers of pairs of row and inner node are returned.
+        """
+        inner, pair = np.arange(out.shape[1]), np.arange(out.size).reshape(out.shape)
+        children = [into[:, 2 * inner + 1 + side] for side in (0, 1)]
+        add_terms(self.model, names[0], pair.shape, (pair, into[:, inner], 1.0), (pair, out, -1.0),
+                  *((pair, child, -1.0) for child in children), lower=0, upper=0)
+        for side, child in enumerate(children):
+            row, column = np.nonzero(self.columns == side)
+            add_terms(self.model, names[1 + side], pair.shape, (pair, child, 1.0),
+                      (pair[row], self.b[:, column].T, -1.0), upper=0)
+        return pair
+
     def _add_leaf_sizes(self, min_samples_leaf):
         """Let every row flow to its leaf, and count the rows that end there."""
         n, (n_inner, _), n_nodes = len(self.y), self.b.shape, len(self.p)
-        inner, node = np.arange(n_inner), np.arange(n_nodes)
         reach = self.reach = self.model.add_variables("reach", (n, n_nodes), kind="implied")
         ends = self.ends = self.model.add_variables("ends", (n, n_inner), kind="implied")
         add = partial(add_terms, self.model)
-        pair = np.arange(n * n_inner).reshape(n, n_inner)
         add("reach_root", n, (np.arange(n), reach[:, 0], 1.0), lower=1, upper=1)
-        add("reach_on", (n, n_inner), (pair, reach[:, :n_inner], 1.0), (pair, ends, -1.0),
-            (pair, reach[:, 2 * inner + 1], -1.0), (pair, reach[:, 2 * inner + 2], -1.0),
-            lower=0, upper=0)
-        for side, name in enumerate(("reach_left", "reach_right")):
-            row, column = np.nonzero(self.columns == side)
-            add(name, (n, n_inner), (pair, reach[:, 2 * inner + 1 + side], 1.0),
-                (pair[row], self.b[:, column].T, -1.0), upper=0)
+        pair = self._add_flow(("reach_on", "reach_left", "reach_right"), reach, ends)
         add("reach_end", (n, n_inner), (pair, ends, 1.0), (pair, self.p[:n_inner], -1.0), upper=0)
         held = np.concatenate([ends, reach[:, n_inner:]], axis=1)
-        add("leaf_size", n_nodes, (node, held, self.copies[:, None].astype(float)),
-            (node, self.p, -float(min_samples_leaf)), lower=0)
+        add("leaf_size", n_nodes, (np.arange(n_nodes), held, self.copies[:, None].astype(float)),
+            (np.arange(n_nodes), self.p, -float(min_samples_leaf)), lower=0)
 
     @staticmethod
     def n_nonzeros(n_rows, n_columns, depth, min_samples_leaf=1):

@@ -14,6 +14,10 @@ from odtlib.column_generation.master import Master
 from odtlib.column_generation.pricing import TOLERANCE
 from odtlib.heuristics.threshold_sampling import TreeSampler, spawned
 
+# Of the pool of Firat et al.: paths drawn and, at most, added to the master in each iteration, and
+# paths kept.
+POOL_DRAWN, POOL_ADDED, POOL_KEPT = 200, 100, 500
+
 
 @dataclass(frozen=True)
 class SampledColumns:
@@ -137,64 +141,40 @@ class RandomPaths:
 class PathPool(RandomPaths):
     """Price by a pool of random paths (Firat et al. 2020, Section 4.2.3).
 
-    Each iteration draws paths to leaves that had improving paths before, adds those of the pool
-    with the largest positive reduced costs to the master, and keeps the best of the rest.
+    Each iteration draws 200 paths to leaves that had improving paths before, adds up to 100 of the
+    pool, those of the largest positive reduced costs, to the master, and keeps the best 500 of the
+    rest.  The pool is emptied whenever exact pricing had to step in.
 
     Parameters
     ----------
     random : int or RandomState, default=0
         Seed of the random choices; each fit begins with it.
-    pool_size : int, default=500
-        Paths kept.
-    n_leaves : int, default=200
-        Paths drawn per iteration.
-    n_added : int, default=100
-        Maximum number of paths added to the master per iteration.
-    attempts : int, default=1
-        Number of draws before it reports that it finds nothing.
-    leaf_priority : bool, default=True
-        Draw paths to leaves that had improving paths before, else to all leaves.
-    reset : bool, default=True
-        Empty the pool whenever exact pricing had to step in.
     """
 
-    def __init__(self, random: int | np.random.RandomState = 0, pool_size: int = 500,
-                 n_leaves: int = 200, n_added: int = 100, attempts: int = 1,
-                 leaf_priority: bool = True, reset: bool = True) -> None:
-        super().__init__(random, n_leaves)
-        self.given += pool_size, n_added, attempts, leaf_priority, reset
-        self.pool_size, self.n_added, self.attempts = pool_size, n_added, attempts
-        self.leaf_priority, self.reset = leaf_priority, reset
+    def __init__(self, random: int | np.random.RandomState = 0) -> None:
+        super().__init__(random, POOL_DRAWN)
         self.pool = np.zeros((2, 0), np.int64)
         self.promising = None
 
     def __call__(self, master, relaxation, allowed, seconds=np.inf):
         """Return improving paths, and None: a heuristic proves no bound."""
-        for _ in range(self.attempts):
-            leaf, path = self._attempt(master, relaxation, allowed)
-            if len(leaf):
-                break
-        return leaf, path, None
-
-    def _attempt(self, master, relaxation, allowed):
-        if self.promising is None or not self.leaf_priority:
+        if self.promising is None:
             self.promising = master.ends
         leaves = self.random.choice(self.promising, size=self.n_paths)
         pool = np.concatenate([self.pool, self.draw(master, allowed, leaves)], axis=1)
         pool = distinct_rows(pool.T)[0].T
         cost = some_reduced_costs(master, relaxation, *pool)
         order = np.argsort(-cost, kind="stable")
-        n_good = min(self.n_added, int((cost > TOLERANCE).sum()))
+        n_good = min(POOL_ADDED, int((cost > TOLERANCE).sum()))
         leaf, path = pool[:, order[:n_good]]
-        self.pool = pool[:, order[n_good:n_good + self.pool_size]]
+        self.pool = pool[:, order[n_good:n_good + POOL_KEPT]]
         if n_good:
             self.promising = np.unique(leaf)
-        return leaf, path
+        return leaf, path, None
 
     def restart(self, leaves: NDArray[np.int64]) -> None:
         """Empty the pool, and draw next for the leaves for which exact pricing found columns."""
-        if self.reset:
-            self.pool = np.zeros((2, 0), np.int64)
+        self.pool = np.zeros((2, 0), np.int64)
         self.promising = np.unique(leaves)
 
 

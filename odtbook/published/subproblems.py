@@ -15,8 +15,8 @@ from odtbook.published.sweep import Sweep
 from odtlib.column_generation.pricing import TOLERANCE
 
 
-def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, needed_only=True,
-          merge_rows=True, separate_duals=False):
+def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, merge_rows=True,
+          separate_duals=False):
     """Build the subproblem of a leaf.
 
     Parameters
@@ -35,14 +35,14 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
     distinct : bool, default=False
         Forbid using a split twice on a path (14).  From depth three on this can make the best tree
         worse, and a leaf whose nodes have too few splits has no path.
-    needed_only : bool, default=True
-        Force a row into the leaf that its branches lead to (13), (3e), only where not counting
-        it would pay: where its dual is positive.
     merge_rows : bool, default=True
         Have one variable for all rows that take the same branches and have the same class.
     separate_duals : bool, default=False
         Have two variables for each row with a constraint, one that is counted and one that pays the
         dual, which weakens the relaxation; otherwise one, as both papers print the models.
+
+    A row is forced into the leaf that its branches lead to (13), (3e) only where not counting it
+    would pay: where its dual is positive.
 
     Returns
     -------
@@ -83,8 +83,7 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
     if not separate_duals:      # the variable of a row with the same branches pays the dual
         dual, paying = _shared_duals(master, beta, rows, paying, np.isin(problem.node_of, nodes))
     gain = weights if target is not None else np.zeros(len(rows))
-    reach = follow("row", problem.goes_left[:, rows], gain - dual,
-                   (dual > 0) | (not needed_only))
+    reach = follow("row", problem.goes_left[:, rows], gain - dual, dual > 0)
     if target is None:
         chosen = variables("class", np.zeros(problem.n_classes))
         line(chosen, np.ones(len(chosen)), 1.0, 1.0)                               # (3h)
@@ -103,8 +102,7 @@ def build(master, relaxation, leaf, allowed, *, target=None, distinct=False, nee
         line([*active, *reach], [problem.limits[0], *(-held[problem.signature[every]])], -np.inf,
              0.0)
     # other rows of the master's constraints, whose duals the path pays
-    follow("other row", master.branches[:, paying], -beta[paying],
-           (beta[paying] > 0) | (not needed_only))
+    follow("other row", master.branches[:, paying], -beta[paying], beta[paying] > 0)
     return program.whole(), splits
 
 
@@ -207,7 +205,7 @@ class Subproblems:
     first_only : bool, default=True
         Stop at the first leaf that yields a path, as the published program does; else solve all
         leaves, which also gives a bound each time.
-    distinct, needed_only, merge_rows, separate_duals : bool
+    distinct, merge_rows, separate_duals : bool
         See :func:`build`.
     scale : float, default=1e5
         CP-SAT takes integer coefficients: they are multiplied by this and rounded.  The bound
@@ -220,13 +218,11 @@ class Subproblems:
     exact = True
 
     def __init__(self, solver: str = "cp-sat", merged: bool = True, *, first_only: bool = True,
-                 distinct: bool = False, needed_only: bool = True, merge_rows: bool = True,
-                 separate_duals: bool = False, scale: float = 1e5,
-                 warm_start: bool = True) -> None:
+                 distinct: bool = False, merge_rows: bool = True, separate_duals: bool = False,
+                 scale: float = 1e5, warm_start: bool = True) -> None:
         library(solver)     # which may not be installed
         self.solver, self.merged, self.first_only = solver, merged, first_only
-        self.options = dict(distinct=distinct, needed_only=needed_only, merge_rows=merge_rows,
-                            separate_duals=separate_duals)
+        self.options = dict(distinct=distinct, merge_rows=merge_rows, separate_duals=separate_duals)
         self.scale, self.warm_start = scale, warm_start
         self.last = {}
         self.n_solved = 0

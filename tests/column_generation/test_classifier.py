@@ -156,12 +156,11 @@ RANDOM = np.random.RandomState(0)
 
 
 @pytest.mark.parametrize("settings", [
-    {"heuristic_pricing": PathPool(RANDOM, pool_size=30, n_leaves=20, n_added=10, attempts=2,
-                                   leaf_priority=False, reset=False)},
+    {"heuristic_pricing": PathPool(RANDOM)},
     {"heuristic_pricing": RandomPaths(RANDOM, n_paths=20), "pricing": Enumeration(3),
      "merge_rows": False},
-    {"pricing": Subproblems("cp-sat", distinct=True, needed_only=False, scale=1e6,
-                            warm_start=False, first_only=False),
+    {"pricing": Subproblems("cp-sat", distinct=True, scale=1e6, warm_start=False,
+                            first_only=False),
      "max_depth": 2, "node_candidates": 3}], ids=("pool", "random", "programs"))
 def test_pricing_methods_with_choices_of_their_own(settings):
     X, y = data()

@@ -229,16 +229,14 @@ def test_prefix_links_need_no_row_constraints(seed):
 
 PRICINGS = {
     "random": lambda r: [RandomPaths(r), Enumeration()],
-    "pool": lambda r: [PathPool(r, 20, 10, 5), Enumeration()],
+    "pool": lambda r: [PathPool(r), Enumeration()],
     "one a leaf": lambda r: [Enumeration(1)],
     "sweep": lambda r: [Sweep()],
-    "pool, all choices": lambda r: [PathPool(r, 20, 10, 5, 3, False, False), Enumeration()],
     "cp-sat merged": lambda r: [Subproblems("cp-sat")],
     "cp-sat per class": lambda r: [Subproblems("cp-sat", False)],
     "milp merged": lambda r: [Subproblems("milp")],
     "milp per class": lambda r: [Subproblems("milp", False, first_only=False)],
-    "all constraints, no merging": lambda r: [Subproblems("milp", needed_only=False,
-                                                          merge_rows=False)],
+    "no merging": lambda r: [Subproblems("milp", merge_rows=False)],
     "random, then cp-sat": lambda r: [RandomPaths(r, 10), Subproblems("cp-sat", warm_start=False)],
 }
 

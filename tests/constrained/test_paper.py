@@ -49,12 +49,10 @@ def test_stand_ins_have_the_form_of_the_published_sets(name):
 
 def test_our_generators_satisfy_their_sets():
     assert sets.SparseSimplex(4, 15, True).contains(generators.allocation().y).all()
-    assert sets.Hierarchy(generators.aggregation_matrix()).contains(generators.hierarchy().y).all()
     plane = sets.Affine(*generators.manifold_equations(7))
     assert plane.contains(generators.manifold(n_targets=7, noise=0.0).y).all()
     assert not plane.contains(generators.manifold(n_targets=7).y).any()
-    for make in (generators.grades, generators.allocation, generators.hierarchy,
-                 generators.manifold):
+    for make in (generators.grades, generators.allocation, generators.manifold):
         np.testing.assert_array_equal(make(seed=3).y, make(seed=3).y)
         assert not np.array_equal(make(seed=3).y, make(seed=4).y)
 
