@@ -56,6 +56,8 @@ def main(arguments=None):
                 unwritten := _written("\n" * isinstance(error, BrokenPipeError))):
             return unwritten
         status, sentence = _refusal(error, KEPT if hasattr(options, "resume") else "")
+        for name, option in getattr(options, "words", {}).items():      # of the library
+            sentence = sentence.replace(name, option)
         _complain(sentence)
     return status or _written()
 

@@ -26,6 +26,7 @@ CHILDREN = (("left", "right"), ("left_child", "right_child"), ("true", "false"))
 NUMBER = "numbers"      # a Given of this name is no tree, but the optimum that somebody prints
 NO_TREE = ("give a DecisionTree, a fitted estimator, the tree of another package, its JSON or "
            "text, a file of these, predictions, or a number")
+NO_TEXT = "give its JSON, or the text that a package prints of it"
 
 
 class Leaf(NamedTuple):
@@ -83,8 +84,6 @@ def given_tree(tree: Any, X: np.ndarray, rows: Any) -> Given:
     """
     if isinstance(tree, Given):
         return tree
-    if isinstance(tree, str | os.PathLike):
-        tree = _written(tree)
     if isinstance(tree, DecisionTree):
         if tree.slopes is None:
             return Given("the tree", _of_arrays(tree, 0, _labels_of(tree)))
@@ -231,15 +230,15 @@ def _losses(node):
     return [node.loss] if hasattr(node, "loss") else []
 
 
-def _written(tree):
+def written(tree):
     """Return the tree of a text, or of a file."""
     text = str(tree)
     if isinstance(tree, os.PathLike) or ("\n" not in text and not text.lstrip().startswith("{")
                                          and os.path.exists(text)):
         try:
-            text = Path(tree).read_text(encoding="utf-8")
+            text = Path(tree).read_text(encoding="utf-8-sig")
         except UnicodeDecodeError:
-            raise ValueError(f"{tree} is no text; {NO_TREE}.") from None
+            raise ValueError(f"{tree} is no tree in UTF-8; {NO_TEXT}.") from None
     if not text.lstrip().startswith("{"):
         return _of_text(text)
     read = read_json(text, "the tree")
@@ -285,9 +284,12 @@ def _of_text(text):
         if lines:
             raise ValueError(lines[0][1])
         return root
-    except (ValueError, IndexError) as error:
+    except IndexError:
+        raise ValueError(f"the text of the tree ends where a test or a leaf belongs; {NO_TEXT}."
+                         ) from None
+    except ValueError as error:
         raise ValueError(f"the text is no tree: {str(error)[:60]!r} is neither a test nor a leaf "
-                         f"where one belongs; {NO_TREE}.") from None
+                         f"where one belongs; {NO_TEXT}.") from None
 
 
 def _number(text):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 import tempfile
 import time
 from collections import Counter
@@ -21,7 +22,8 @@ from numpy.typing import ArrayLike
 
 import odtlib
 from odtbook.check_certificate import NotProved, check
-from odtbook.given_trees import NUMBER, RELATIONS, Leaf, given_tree
+from odtbook.given_trees import NUMBER, RELATIONS, Leaf, given_tree, written
+from odtbook.tables.words import listed
 from odtlib import DecisionTree
 from odtlib.certificate import OptimalityCertificate
 from odtlib.text import number_text
@@ -141,6 +143,7 @@ def referee(tree: Any, X: ArrayLike, y: ArrayLike, *, max_depth: int | None = No
     multiples of one power of two, and below 1e-8 of the squared error of a leaf of all rows.
     """
     begun = time.monotonic()
+    tree = written(tree) if isinstance(tree, str | os.PathLike) else tree
     case, rows = _case(tree, X, y, min_samples_leaf, split_penalty, objective, sample_weight)
     given = given_tree(tree, case.X, rows)
     own = case.counted(given)
@@ -254,8 +257,9 @@ class Case:
             try:
                 return np.asarray(predicted, float)
             except (TypeError, ValueError):
-                raise ValueError("the tree predicts labels, and squared errors need numbers; give "
-                                 "objective='errors'.") from None
+                raise ValueError(f"the tree predicts labels, such as {predicted[0]!r}, and the "
+                                 "rows have a quantity; give the rows with the labels that it "
+                                 "predicts.") from None
         position = {_key(label): code for code, label in enumerate(self.classes)}
         codes = np.array([position.get(_key(label), -1) for label in predicted], int)
         if not self.known & set(map(_key, predicted)):
@@ -309,7 +313,8 @@ class Case:
         digits = str(feature)[len(str(feature).rstrip("0123456789")):]
         if not digits or int(digits) >= self.X.shape[1]:
             raise ValueError(f"the tree tests {feature!r}, which is none of the "
-                             f"{self.X.shape[1]} columns of X.")
+                             f"{self.X.shape[1]} columns of the rows"
+                             f"{': ' * bool(self.names)}{listed(self.names, 20)}.")
         return int(digits)
 
     def notes(self, given, own):
@@ -402,14 +407,16 @@ def _case(tree, X, y, least, price, objective, weight):
     try:
         values = np.asarray(X, float)
     except (TypeError, ValueError):
-        raise ValueError("X has text or gaps that are no numbers; give the columns that the tree "
-                         "tests, as numbers.") from None
+        words = [name for name in names if X[name].dtype == object]
+        raise ValueError(f"the rows have text or gaps{' in ' * bool(words)}{listed(words)}; give "
+                         "the columns that the tree tests, as numbers.") from None
     y = np.asarray(y)
     if values.ndim != 2 or y.shape != (len(values),) or not len(y):
         raise ValueError(f"X has shape {values.shape} and y {y.shape}; give (n_rows, n_features) "
                          "and (n_rows,), with at least one row.")
     if not np.isfinite(values).all():
-        raise ValueError("X has missing or infinite values; fill them in, as a proof needs them.")
+        raise ValueError("the rows have missing or infinite values; fill them in, as a proof "
+                         "needs them.")
     if isinstance(least, bool) or least != int(least) or least < 1:
         raise ValueError(f"min_samples_leaf is {least!r}; give a whole number of at least 1.")
     if not 0 <= price < math.inf:

@@ -272,7 +272,9 @@ def test_a_search_without_time_is_open_or_right():
     ({"objective": "f1"}, "certificates exist for"), ({"sample_weight": np.zeros(8)}, "not 0"),
     ({"tree": object()}, "no tree that the referee can read"), ({"tree": "Hello"}, "is no tree"),
     ({"tree": "{}"}, "the JSON is no tree"), ({"tree": {"feature": 7, "left": {"label": 0},
-                                                        "right": {"label": 1}}}, "columns of X"),
+                                                        "right": {"label": 1}}},
+     "none of the 3 columns of the rows."),
+    ({"tree": "a <= b"}, "give its JSON"), ({"tree": "a <= 1"}, "ends where a test"),
     ({"tree": {"label": "maybe"}}, "other labels"), ({"tree": MAJORITY}, "give max_depth"),
     ({"tree": MAJORITY, "split_penalty": 1.0}, "give the tree"), ({"time_limit": 0}, "seconds"),
 ])
@@ -299,6 +301,37 @@ def test_the_command(tmp_path, capsys):
     assert "another within the limits has 0 errors" in capsys.readouterr().out
     assert main(["referee", str(better), str(table)]) == 0
     assert main(["referee", str(table), str(table)]) == 2
+    assert main([*call, "--save", str(proof)]) == 0
+    assert f"{proof}: the certificate" in capsys.readouterr().out
+    for option, value in (("--depth", "-1"), ("--nodes", "-1"), ("--leaf", "0"), ("--price", "-1"),
+                          ("--time", "0")):     # as the command names it, and not Python
+        assert main([*call, option, value]) == 2
+        assert f"odt: {option} is {value}" in capsys.readouterr().err
+
+
+def test_the_command_reads_what_other_commands_write(tmp_path, capsys):
+    """The tree of `odt try` on words, a byte order mark, and files that hold no tree."""
+    rows = pd.DataFrame({"x": np.arange(40) // 2, "word": list("abcd") * 10, "same": 1})
+    rows["label"] = np.where((rows["x"] < 10) & (rows["word"] != "b"), "yes", "no")
+    rows.to_csv(tmp_path / "t.csv", index=False)
+    model = MurTreeClassifier(2).fit(rows[["x", "word"]], rows["label"])
+    (tmp_path / "tree.json").write_text(model.tree_.to_json())
+    assert main(["referee", str(tmp_path / "tree.json"), str(tmp_path / "t.csv")]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith("optimal: the tree has 0 errors")
+    assert "'same' is 1 in every row and is dropped" in printed.err
+    rows.drop(columns="word").to_csv(tmp_path / "n.csv", index=False)
+    (tmp_path / "t.txt").write_text("x <= 0.5\n  class: no\n  class: yes\n", "utf-8-sig")
+    assert main(["referee", str(tmp_path / "t.txt"), str(tmp_path / "n.csv")]) == 1
+    for content, says in ((b"", "ends where a test or a leaf belongs"), (b"\xff\xfe", "in UTF-8")):
+        (tmp_path / "odd.txt").write_bytes(content)
+        assert main(["referee", str(tmp_path / "odd.txt"), str(tmp_path / "n.csv")]) == 2
+        said = capsys.readouterr().err
+        assert says in said and "give its JSON" in said
+    assert main(["referee", str(tmp_path / "t.txt"), str(tmp_path / "t.csv")]) == 2
+    assert "text or gaps in 'word'" in capsys.readouterr().err
+    assert main(["referee", str(tmp_path), str(tmp_path / "n.csv")]) == 2
+    assert "give that of a tree" in capsys.readouterr().err
 
 
 def test_the_reference_of_these_tests():
