@@ -185,13 +185,17 @@ class _TreeEstimator(DescribedParameters, WithParameters):
             report._leave_open(0.0 if costs is None else -np.inf)
         tree = self._completed(tree)
         if tree.kind == "regression":
-            tree = tree.with_weights(self._rows_of_tree(X), targets, weight)
+            tree = self._with_weights(tree, self._rows_of_tree(X), targets, weight)
         self.tree_ = report.tree = tree
         report.evaluate = Certificate(self._objective_terms(), by_row.get("costs"),
                                       getattr(self, "feature_names_in_", None))
         report.binarizer = self.binarizer_ if self._tree_over_columns else None
         self.report_ = report
         return answer
+
+    def _with_weights(self, tree, rows, targets, weight):
+        """Return a regression tree with the weight and the impurity of the rows at each node."""
+        return tree.with_weights(rows, targets, weight)
 
     def _objective_terms(self):
         """Return the parameters that define the objective, among others."""

@@ -243,6 +243,8 @@ class SolveReport:
                              "estimator.")
         if hasattr(X, "toarray"):
             X = X.toarray()
+        if np.ndim(sample_weight) == 0 and sample_weight is not None:
+            sample_weight = np.full(len(X), sample_weight, float)
         for name, values in (("y", y), ("sample_weight", sample_weight)):
             if values is not None and np.shape(values)[:1] != (len(X),):
                 raise ValueError(f"{name} has shape {np.shape(values)} and X has {len(X)} rows; "
@@ -266,7 +268,8 @@ class SolveReport:
         if self.tree.kind == "regression" and np.asarray(y).dtype.kind in "biuf":
             weight = len(X) if sample_weight is None else np.sum(np.asarray(sample_weight, float))
             noise = rounding_of_means(np.asarray(y, float), weight)
-        if not abs(objective - self.objective) <= PROOF * self.scale + noise:
+        if objective != self.objective and not (
+                abs(objective - self.objective) <= PROOF * self.scale + noise):
             raise ValueError(f"the tree scores {objective:g} on these rows, the report says "
                              f"{self.objective:g}; verify with the rows and weights of the fit.")
         return objective

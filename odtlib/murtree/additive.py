@@ -143,7 +143,7 @@ class AdditiveRun(Run):
         options = {"kind": self.kind, "n_features": self.columns.shape[1]}
         values = np.array(values)[kept]
         if self.kind == "classification":
-            label = values[:, 0].astype(np.int64) if self.fitted.predicts else None
+            label = values[:, 0] if self.fitted.predicts else None
             values = class_weights([members[node] for node in kept], self.y,
                                    len(self.model.classes_), self.sample_weight)
             options["label"] = label

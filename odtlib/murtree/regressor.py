@@ -183,6 +183,9 @@ class MurTreeRegressor(CertifiedColumns, GoodTreesMixin, BudgetPathMixin, Binari
         fitted = AbsoluteError(y, weight) if self.loss == "absolute_error" else FittedObjective(
             LOSSES.get(self.loss, self.loss), X, y, weight,
             getattr(self, "feature_names_in_", None))
+        if getattr(self.loss, "leaf_value", True) is None:
+            raise ValueError(f"{self.loss!r} has no leaf_value, which says what a leaf "
+                             "predicts; write it as a method, or give a function.")
         columns = self._columns(X, y, sample_weight, clock)
         if self._regressors is not None and self._tree_over_columns:
             raise ValueError("LinearLeaves needs features that are numbers, as trees over other "

@@ -187,6 +187,12 @@ def test_an_objective_is_cloned_searched_and_of_the_reader_alone():
     assert vars(Stock(GRID)).keys() == vars(clone(MurTreeRegressor(loss=Stock(GRID))).loss).keys()
 
 
+def fails_below_six(sums):
+    if 0 < sums[0] < 6:
+        raise ValueError("too few")
+    return sums[2]
+
+
 def own(cost, **others):
     return AdditiveObjective(lambda X, y, w: np.column_stack([w, w * y, w * y ** 2]), cost,
                              lambda sums: 0.0, **others)
@@ -204,11 +210,46 @@ def own(cost, **others):
     (AdditiveObjective(lambda X, y, w: w, lambda s: s[0], lambda s: 0.0), "returned shape"),
     (AdditiveObjective(lambda X, y, w: w[:, None] * np.nan, lambda s: s[0], lambda s: 0.0),
      "not finite"),
+    (own(lambda s: s[2] + 0.0 * s[5]), "leaf_cost .* ends in IndexError"),
+    (own(fails_below_six), "leaf_cost .* ends in ValueError .too few. for"),
+    (own(lambda s: s[2], row_bound=lambda row, low, high: 0.9 * row[2]), "row_bound .* adds"),
+    (own(lambda s: s[2], row_bound=lambda row, low, high: np.nan), "row_bound .* is nan"),
+    (own(lambda s: s[2], row_bound=lambda row, low, high: row[7]), "row_bound .* IndexError"),
+    (AdditiveObjective(lambda X, y, w: w[:, None] * y[:, None], lambda s: s[0]),
+     "has no leaf_value"),
 ])
 def test_what_is_wrong_with_an_objective_is_said_in_one_sentence(objective, match):
     X, y = table(60, 4)
     with pytest.raises(ValueError, match=match):
         MurTreeRegressor(2, loss=objective).fit(X, y)
+
+
+PRICE = 1.0
+
+
+def test_code_is_compiled_again_where_what_it_reads_has_changed(monkeypatch):
+    """The same function over other globals once minimised the cost of the first fit."""
+    X, y = table(60, 4)
+    factor = np.ones(2)
+
+    def square(sums):
+        return PRICE * factor[1] * (sums[2] - sums[1] ** 2 / sums[0] if sums[0] > 0 else 0.0)
+
+    model = MurTreeRegressor(2, loss=own(square))
+    first = model.fit(X, y).report_.objective
+    monkeypatch.setitem(globals(), "PRICE", 3.0)
+    assert model.fit(X, y).report_.objective == pytest.approx(3 * first)
+    factor[1] = 2.0
+    assert model.fit(X, y).report_.objective == pytest.approx(6 * first)
+    assert model.verify(X, y) == pytest.approx(6 * first)
+
+
+@pytest.mark.parametrize("label", [0.5, 7])
+def test_a_leaf_predicts_the_position_of_a_label(label):
+    X, y = table(60, 4)
+    mine = AdditiveObjective(lambda X, y, w: w[:, None], lambda s: s[0], lambda s: label)
+    with pytest.raises(ValueError, match="label (needs one class index|holds .* no whole number)"):
+        MurTreeClassifier(1, objective=mine).fit(X, y > 1)
 
 
 def test_a_method_with_self_is_refused():
@@ -247,6 +288,26 @@ def test_survival_functions_are_those_of_the_model():
     for wrong, match in ((censored, "censored"), (y["time"], "two fields"), (y[:5], "samples")):
         with pytest.raises(ValueError, match=match):
             SurvivalTree().fit(X, wrong)
+    with pytest.raises(ValueError, match="censored"):
+        SurvivalTree().fit(X, y, np.where(y["event"], 0.0, 1.0))    # as without these rows
+    same = SurvivalTree(2).fit(X, y, 2.0)
+    assert same.tree_ == twice.tree_
+    assert same.verify(X, y, 2.0) == pytest.approx(twice.report_.objective)
+    assert np.array_equal(same.cumulated_hazard_, twice.cumulated_hazard_)
+
+
+def test_the_impurity_of_a_survival_tree_is_its_likelihood_in_any_unit_of_time():
+    rng = np.random.default_rng(5)
+    X, y = rng.integers(0, 2, (80, 4)), known(rng, 80)
+    weight = rng.uniform(0.5, 2.0, 80)
+    model = SurvivalTree(2).fit(X, y, weight)
+    tree, missing = model.tree_, model.tree_.impurity * model.tree_.weight
+    assert missing[tree.feature < 0].sum() == pytest.approx(model.report_.objective)
+    assert missing[0] == pytest.approx(SurvivalTree(0).fit(X, y, weight).report_.objective)
+    days = y.copy()
+    days["time"] *= 365.0
+    assert np.array_equal(SurvivalTree(2).fit(X, days, weight).feature_importances_,
+                          model.feature_importances_)
 
 
 def test_uneven_weights_are_summed_up_without_subtraction():

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Hashable
 from copy import copy
 from functools import lru_cache
+from inspect import getclosurevars, isfunction
 from math import fsum
 from numbers import Integral
 from typing import Any
@@ -22,6 +24,7 @@ from ..preparation import NOTHING, prepare_sums
 
 MAKE = {"leaf_cost": _additive.costing, "row_bound": _additive.bounding}
 DRAWS = 200             # pairs of sets of rows that are drawn to check a cost
+AS_WRITTEN = 20         # of these sets, whose cost is asked of the function before it is compiled
 CHECKED_ROWS = 500      # of so many rows
 ROUNDINGS = 45          # of a sum and its logarithm, in the cost of a leaf
 
@@ -47,13 +50,14 @@ class AdditiveObjective:
     >>> float(MurTreeRegressor(1, loss=mine).fit(X, y).report_.objective)
     2.5
 
-    The optimum is proved where the cost satisfies three conditions, which ``fit`` checks on sums
+    The optimum is proved where the cost satisfies these conditions, which ``fit`` checks on sums
     that it draws.  They hold for every cost that is the least, over what a leaf may predict, of a
     sum of losses of its rows, none of them negative:
 
     - ``leaf_cost`` of zeros is zero, and of no sums negative;
     - a leaf costs at least as much as its parts together:
-      ``leaf_cost(a + b) >= leaf_cost(a) + leaf_cost(b)``.
+      ``leaf_cost(a + b) >= leaf_cost(a) + leaf_cost(b)``;
+    - a row adds at most its ``row_bound`` to the cost of a leaf, where one is given.
 
     Parameters
     ----------
@@ -64,8 +68,8 @@ class AdditiveObjective:
         Attributes that it sets are there for ``leaf_value``.
     leaf_cost : callable
         ``leaf_cost(sums)`` returns what a leaf costs, given the sums of the numbers of its rows,
-        (K,).  It is compiled by numba, so it uses numbers and functions of NumPy only.  What it
-        writes to ``sums`` is lost.
+        (K,).  It is compiled by numba, so it uses numbers and functions of NumPy only, and globals
+        as they are when ``fit`` begins.  What it writes to ``sums`` is lost.
     leaf_value : callable, optional
         ``leaf_value(sums)`` returns what a leaf predicts: a number or several; with a classifier
         the position of a label (default: the one of largest weight).
@@ -155,10 +159,24 @@ class AdditiveObjective:
 
 
 @lru_cache(1000)
-def own_address(make, function, n_sums):
-    """Compile or load a kernel made for a function; return it, as it must live, and its address."""
+def own_address(make, function, n_sums, outside):
+    """Compile or load a kernel made for a function; return it, as it must live, and its address.
+
+    ``outside`` is what the function reads beside its arguments, which its code holds.
+    """
     kernel = _additive.compiled(make, function, n_sums)
     return kernel, address_of(kernel, _additive.OWN)
+
+
+def _outside(function):
+    """Return the values of what a function reads beside its arguments, as they are now."""
+    function = getattr(function, "py_func", function)
+    if not isfunction(function):
+        return ()
+    held = getclosurevars(function)
+    return tuple((name, type(value), value.tobytes() if isinstance(value, np.ndarray) else
+                  value if isinstance(value, Hashable) else id(value))
+                 for name, value in {**held.globals, **held.nonlocals}.items())
 
 
 def _compilations():
@@ -204,7 +222,7 @@ class FittedObjective:
             raise ValueError(f"{name} of {self.objective!r} is a method with self; make it a "
                              "staticmethod: compiled code sees the sums alone.")
         try:
-            return own_address(make, function, n_sums)
+            return own_address(make, function, n_sums, _outside(function))
         except NumbaError as error:
             lines = [line.strip(" >") for line in str(error).splitlines() if line.strip(" >")]
             lines = lines[lines[0].startswith("Failed"):]
@@ -261,6 +279,8 @@ class FittedObjective:
         first = (drawn < cut) @ some
         second = ((drawn >= cut) & (drawn < share[:, None])) @ some
         whole = first + second
+        for sums in (np.zeros(first.shape[1]), *first[:AS_WRITTEN], self.numbers.sum(axis=0)):
+            self._as_written("leaf_cost", sums.copy())
         one, other, both = map(self.costs, (first, second, whole))
         slack = PROOF * (self.scale + np.abs(both))
         costs = np.concatenate([one, other, both])
@@ -290,8 +310,39 @@ class FittedObjective:
         refuse(both < one + other - slack, lambda k, a, b: f"is {both[k]:g} for the sums {a} and "
                f"{b} together, and {one[k]:g} and {other[k]:g} for each; a leaf must cost at least "
                "as much as its parts, or no search can prune.")
+        if self.objective.row_bound is not None:
+            self._check_row_bound(some, drawn < share[:, None], drawn.argmin(axis=1))
         if self.adds_last:
             shifted = whole.copy()
             shifted[:, -1] += self.scale
             refuse(np.abs(self.costs(shifted) - both - self.scale) > slack, lambda k, a, b:
                    f"does not add the last of its sums as it is, at {a}; leave adds_last at False.")
+
+    def _as_written(self, name, *arguments):
+        """Return what a function returns before it is compiled; refuse one that raises."""
+        try:
+            with np.errstate(all="ignore"):
+                return getattr(self.objective, name)(*arguments)
+        except Exception as error:
+            raise ValueError(
+                f"{name} of {self.objective!r} ends in {type(error).__name__} ({error}) for "
+                f"{np.array2string(arguments[0], threshold=9)}, where compiled code goes on with "
+                "any number; let it return one for all rows.") from error
+
+    def _check_row_bound(self, some, sets, last):
+        """Raise a ValueError where a row costs more in a leaf than its bound says.
+
+        ``some`` are numbers of rows, ``sets`` (n, n_some) which of them are in each leaf, and
+        ``last`` (n,) a row of it, where it has any.
+        """
+        for rows, row in zip(sets[sets.any(axis=1)], some[last[sets.any(axis=1)]]):
+            whole = some[rows].sum(axis=0)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                share = some[rows] / some[rows, :1]
+            bound = self._as_written("row_bound", row, share.min(axis=0), share.max(axis=0))
+            without, cost = self.costs(np.array([whole - row, whole]))
+            if not cost - without <= bound + PROOF * (self.scale + abs(cost)):
+                raise ValueError(
+                    f"row_bound of {self.objective!r} is {bound:g} for the row "
+                    f"{np.array2string(row, threshold=9)}, which adds {cost - without:g} to what a "
+                    "leaf costs; return the most that it can cost in any leaf.")

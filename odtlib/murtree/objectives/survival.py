@@ -134,7 +134,8 @@ class SurvivalTree(MurTreeRegressor):
     Attributes
     ----------
     tree_ : DecisionTree
-        The tree; its values are the factors of the hazard.
+        The tree; its values are the factors of the hazard, and its impurities what a node costs by
+        ``report_.objective``, divided by its weight.
     report_ : SolveReport
         Status and objective: the log likelihood that is missing to a factor for each row.
     unique_times_ : ndarray
@@ -184,14 +185,21 @@ class SurvivalTree(MurTreeRegressor):
         return self
 
     def _fit(self, X, y, sample_weight, **task):
-        known = events_and_times(y)
-        if not known[:, 0].any():
+        return super()._fit(X, events_and_times(y), sample_weight, **task)
+
+    def _solve(self, X, y, sample_weight, **task):
+        if not y[:, 0].any():
             raise ValueError("all samples are censored; a survival tree needs events.")
-        answer = super()._fit(X, known, sample_weight, **task)
-        weight = np.ones(len(known)) if sample_weight is None else np.asarray(sample_weight, float)
-        self.unique_times_, self.cumulated_hazard_ = cumulated_hazard(
-            known[weight > 0], weight[weight > 0])
-        return answer
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        self.unique_times_, self.cumulated_hazard_ = cumulated_hazard(y, weight)
+        return super()._solve(X, y, sample_weight, **task)
+
+    def _with_weights(self, tree, rows, y, weight):
+        """As in the base class; the impurity of a node is what it costs, by its weight."""
+        tree = tree.with_weights(rows, y, weight)
+        numbers = self.loss.statistics(None, y, np.ones(len(y)) if weight is None else weight)
+        costs = [self.loss.leaf_cost(sums) for sums in tree.decision_path(rows).T @ numbers]
+        return tree.replace(impurity=np.maximum(costs, 0.0) / tree.weight)
 
     def _objective_terms(self):
         return {**super()._objective_terms(), "loss": self.loss}
