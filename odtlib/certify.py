@@ -116,6 +116,7 @@ class Certificate:
         elif kind == "poisson":         # half the deviance; 0 log 0 is 0
             with np.errstate(divide="ignore", invalid="ignore"):
                 each = np.where(Y > 0, Y * np.log(Y / given), 0.0) - Y + given
+            each[given < 0] = np.inf
         else:
             each = (Y - given) ** 2
         return fsum((weight[:, None] * self._target_weights(Y, weight) * each).ravel())

@@ -269,7 +269,7 @@ class SolveReport:
             weight = len(X) if sample_weight is None else np.sum(np.asarray(sample_weight, float))
             noise = rounding_of_means(np.asarray(y, float), weight)
         if objective != self.objective and not (
-                abs(objective - self.objective) <= PROOF * self.scale + noise):
+                abs(objective - self.objective) <= PROOF * self.scale + noise < np.inf):
             raise ValueError(f"the tree scores {objective:g} on these rows, the report says "
                              f"{self.objective:g}; verify with the rows and weights of the fit.")
         return objective

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from odtlib.constrained import _projections
 from odtlib.constrained.sets import Piece, Simplex
+from odtlib.tolerance import ROUNDING
 
 
 def huber_points(means, feasible, strength, weights):
@@ -50,7 +51,7 @@ class SquaredError:
     def medoid(self, Y, w, candidates):
         """The candidate row that predicts the others best; the first of equals."""
         center = self.center(Y, w)
-        return candidates[np.argmin((self.weights * (candidates - center) ** 2).sum(axis=1))]
+        return candidates[_first_of_least((self.weights * (candidates - center) ** 2).sum(axis=1))]
 
     def check(self, Y, feasible):
         """Refuse what this loss cannot do."""
@@ -73,7 +74,7 @@ class AbsoluteError(SquaredError):
     def medoid(self, Y, w, candidates):
         total = sum(_Curve(y, w, a).value(c) for y, a, c in
                     zip(Y.T, self.weights, candidates.T, strict=True))
-        return candidates[np.argmin(total)]
+        return candidates[_first_of_least(total)]
 
     def best(self, Y, w, feasible):
         w = w / w.sum()             # the linear program's tolerances are not relative
@@ -115,7 +116,7 @@ class PoissonDeviance(SquaredError):
         return float(w @ (self.row_constant(Y) + _poisson(Y, y)))
 
     def medoid(self, Y, w, candidates):
-        return candidates[np.argmin(_poisson(w @ Y / w.sum(), candidates))]
+        return candidates[_first_of_least(_poisson(w @ Y / w.sum(), candidates))]
 
     def best(self, Y, w, feasible):
         mean = w @ Y / w.sum()
@@ -153,11 +154,20 @@ class PoissonDeviance(SquaredError):
 
 
 def _poisson(counts, y):
-    """Return the sum over targets of ``y - counts log y``, which is ``y`` where there are none."""
+    """Return the sum over targets of ``y - counts log y``: ``y`` where there are none.
+
+    It is infinite where ``y`` is negative.
+    """
     positive = counts > 0
     with np.errstate(divide="ignore", invalid="ignore"):
         part = np.where(positive, counts * np.log(np.where(positive, y, 1.0)), 0.0)
-    return (y - part).sum(axis=-1)
+    return np.where(y < 0, np.inf, y - part).sum(axis=-1)
+
+
+def _first_of_least(costs):
+    """Return the position of the least cost, the first of those that rounding alone tells apart."""
+    least = costs.min()
+    return int(np.argmax(costs <= least + ROUNDING * abs(least)))
 
 
 class _Curve:

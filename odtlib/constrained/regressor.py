@@ -207,8 +207,10 @@ class ConstrainedTreeRegressor(TreeRegressor):
             raise RuntimeError(f"the prediction of leaf {node} is not feasible "
                                f"({feasible.explain(tree.value[node])}); raise tol above the "
                                "accuracy of the projection.")
-        fit.scale = loss.cost(original, w, tree.value[0])
-        fit.offer(tree, loss.cost(original, w, tree.value[tree.apply(X)]))
+        single, cost = (loss.cost(original, w, value)
+                        for value in (tree.value[0], tree.value[tree.apply(X)]))
+        fit.scale = single if np.isfinite(single) else cost
+        fit.offer(tree, cost)
         return tree, fit.report()
 
     def _warm_up(self, X, Y, sample_weight):
@@ -256,4 +258,5 @@ class ConstrainedTreeRegressor(TreeRegressor):
             return medoid(Y[rows], w[rows], distinct_rows(candidates)[0])
         # No row of the node is feasible (on_infeasible_targets="keep").
         nearest = medoid(Y[rows], w[rows], Y[rows])
-        return feasible.project(nearest, loss.weights)
+        return loss.best(nearest[None], np.ones(1), feasible) if loss.name == "poisson" else \
+            feasible.project(nearest, loss.weights)

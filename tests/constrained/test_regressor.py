@@ -340,6 +340,41 @@ def test_what_cannot_be_done_is_refused(options, message):
         ConstrainedTreeRegressor(**{"on_infeasible_targets": "keep", **options}).fit(X, Y)
 
 
+@pytest.mark.parametrize("leaf", ["project", "medoid"])
+def test_no_rate_is_negative_where_a_set_would_allow_it(leaf):
+    """Counts of zero once were predicted as -1, whose deviance counted as a gain."""
+    feasible = sets.UnionOf([sets.Box([-2, -9], [-1, 9]), sets.Box([1, -9], [2, 9])])
+    Y = np.array([[0, 2], [0, 3], [0, 2], [1, 5], [2, 6], [1, 5]])
+    model = ConstrainedTreeRegressor(feasible, criterion="poisson", split="exact", leaf=leaf,
+                                     max_depth=1, on_infeasible_targets="keep")
+    X = np.arange(6.0)[:, None]
+    assert model.fit(X, Y).predict(X).min() == 1.0
+    assert model.verify(X, Y) == pytest.approx(model.report_.objective)
+
+
+def test_an_infinite_deviance_is_verified():
+    """A medoid of counts may have a zero where others have none."""
+    X, Y = np.zeros((2, 1)), np.eye(2)
+    model = ConstrainedTreeRegressor(criterion="poisson", leaf="medoid").fit(X, Y)
+    assert model.report_.objective == model.verify(X, Y) == np.inf
+    with pytest.raises(ValueError, match="the tree scores 2 on these rows, the report says inf"):
+        model.verify(X, np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
+def test_the_first_of_equal_medoids_is_taken_in_any_unit_of_the_weights(criterion):
+    rng = np.random.default_rng(0)
+    for Y in rng.uniform(0.1, 3.0, (200, 2, 3)):
+        for unit in (1.0, 3.0, 1e-9, 1e9):
+            model = ConstrainedTreeRegressor(criterion=criterion, leaf="medoid", max_depth=0)
+            predicted = model.fit(np.zeros((2, 1)), Y, np.full(2, unit)).predict([[0.0]])[0]
+            if criterion == "poisson":      # the two differ, and by the weights alone they do not
+                expected = Y[np.argmin((Y - Y.mean(axis=0) * np.log(Y)).sum(axis=1))]
+                assert np.array_equal(predicted, expected)
+            else:
+                assert np.array_equal(predicted, Y[np.lexsort(Y.T[::-1])[0]])
+
+
 def test_poisson_refuses_negative_targets():
     X, Y = table()
     Y[3, 1] = -1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +12,10 @@ from numpy.typing import ArrayLike
 from odtlib.arrays import distinct_rows, given_numbers
 from odtlib.constrained.sets.base import MAX_PIECES, FeasibleSet, Piece, checked_members
 from odtlib.constrained.sets.shapes import Box, Polyhedron, bounds, system
+
+
+def _are_targets(named, n_targets):
+    return all(isinstance(j, Integral) and 0 <= j < n_targets for j in named)
 
 
 class UnionOf(FeasibleSet):
@@ -60,7 +65,7 @@ class Indicator(UnionOf):
 
     def __init__(self, flag: int, amount: int, lower: float = 0.0, upper: float = np.inf,
                  n_targets: int = 2) -> None:
-        if not (0 <= flag < n_targets and 0 <= amount < n_targets and flag != amount):
+        if not _are_targets([flag, amount], n_targets) or flag == amount:
             raise ValueError(f"flag and amount must be two different targets among "
                              f"0..{n_targets - 1}, got {flag!r} and {amount!r}.")
         self.flag, self.amount, self.lower, self.upper = flag, amount, float(lower), float(upper)
@@ -96,7 +101,7 @@ class Implication(UnionOf):
         coefficients = dict(zip(named, numbers))
         self.below, self.then_zero = (coefficients, threshold), sorted(then_zero)
         named = [*coefficients, *self.then_zero]
-        if not coefficients or not self.then_zero or not all(0 <= j < n_targets for j in named):
+        if not coefficients or not self.then_zero or not _are_targets(named, n_targets):
             raise ValueError(f"below and then_zero must name targets among 0..{n_targets - 1}.")
         row = np.array([coefficients.get(j, 0.0) for j in range(n_targets)])
         zero = np.isin(np.arange(n_targets), self.then_zero)

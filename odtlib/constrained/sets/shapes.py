@@ -16,6 +16,7 @@ from odtlib.constrained.sets.base import (
     MAX_PIECES,
     FeasibleSet,
     Piece,
+    checked_members,
     linear_code,
     vector,
 )
@@ -63,8 +64,9 @@ class Box(FeasibleSet):
 
     def __and__(self, other):
         if isinstance(other, Box):
+            n_targets = checked_members([self, other])[1]
             return Box(np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper),
-                       self.n_targets or other.n_targets)
+                       n_targets)
         return super().__and__(other)
 
     def _pieces(self, n_targets):
@@ -189,11 +191,9 @@ class SparseSimplex(FeasibleSet):
                  n_targets: int | None = None) -> None:
         if not isinstance(max_nonzero, (int, np.integer)) or max_nonzero < 1:
             raise ValueError(f"max_nonzero must be a whole number >= 1, got {max_nonzero!r}.")
-        if not (np.isfinite(total) and total >= 0):
-            raise ValueError(f"total must be a number >= 0, got {total!r}.")
+        self.max_nonzero, self.total = int(max_nonzero), Simplex(total).total
         if integer and total != int(total):
             raise ValueError(f"the set is empty: whole numbers cannot sum to {total!r}.")
-        self.max_nonzero, self.total = int(max_nonzero), float(total)
         self.integer, self.n_targets = bool(integer), n_targets
 
     def _violation(self, Y):
