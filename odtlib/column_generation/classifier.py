@@ -186,8 +186,8 @@ class ColumnGenerationClassifier(CertifiedCandidates, CandidateTreeClassifier):
                              "enumeration; set pricing='enumeration'.")
         return side
 
-    def _feature_limits(self, n_features):
-        limits = self._limits
+    def _feature_limits(self):
+        limits, n_features = self._limits, self.n_features_in_
         if limits.max_feature_cost is None:
             if limits.feature_costs is not None:
                 raise ValueError("feature_costs has no effect without max_feature_cost; give both.")
@@ -199,7 +199,8 @@ class ColumnGenerationClassifier(CertifiedCandidates, CandidateTreeClassifier):
             raise ValueError(f"feature_costs needs {n_features} whole numbers, one per feature, "
                              f"from 0 to {MAX_FEATURE_COST}; multiply fractions by a power of ten.")
         return {"feature_costs": costs.astype(np.int64),
-                "max_feature_cost": int(limits.max_feature_cost)}
+                "max_feature_cost": int(limits.max_feature_cost),
+                "feature_of": self.binarizer_.feature_ if self._tree_over_columns else None}
 
     def _pricing(self):
         """Return the pricing methods in the order in which they are tried."""

@@ -192,7 +192,8 @@ class Master:
                    np.zeros(0))
         for node in range(problem.n_nodes):
             span = slice(problem.start[node], problem.start[node + 1])
-            feature = np.where(problem.no_split[span], -1, problem.feature[span])
+            feature = np.where(problem.no_split[span], -1,
+                               problem.feature_of[problem.feature[span]])
             for f in np.unique(feature[feature >= 0]):
                 mine = np.append(self.rho_start[node] + np.flatnonzero(feature == f), first + f)
                 lp.addRow(-np.inf, 0.0, len(mine), mine.astype(np.int32),

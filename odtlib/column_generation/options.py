@@ -85,8 +85,9 @@ class TreeLimits(SearchOptions):
         those of class ``classes_[1]`` only.
     max_feature_cost : int or None, default=None
         Maximum sum of the costs of the features that the tree tests, each paid once; None for no
-        limit.  With the default costs it is the maximum number of distinct features.  A candidate
-        that divides no rows, but leads them to the candidates of a node below, is paid too.
+        limit.  With the default costs it is the maximum number of distinct features.  A feature of
+        words is paid once, whichever of its categories are asked for.  A candidate that divides no
+        rows, but leads them to the candidates of a node below, is paid too.
     feature_costs : array of int, shape (n_features,), or None, default=None
         Cost of each feature, a whole number; None makes each cost 1.
 

@@ -59,6 +59,8 @@ class RestrictedProblem:
         Maximum number of active leaves, which are those with rows (default: no limit).
     feature_costs : array of int, shape (n_features,), optional
         Cost of each feature, paid once however many splits test it.
+    feature_of : array of int, shape (n_columns,), optional
+        The feature behind each column of ``X`` (default: each is one).
     max_feature_cost : int, optional
         Maximum sum of the costs of the features that the tree tests (default: no limit).
     side : SideConstraints, optional
@@ -111,7 +113,7 @@ class RestrictedProblem:
 
     def __init__(self, X, y, n_classes, splits, sample_weight=None, *, min_samples_leaf=1,
                  split_penalty=0.0, max_leaves=None, feature_costs=None, max_feature_cost=None,
-                 side=None, early_leaves=False, max_bytes=np.inf, clock=None):
+                 feature_of=None, side=None, early_leaves=False, max_bytes=np.inf, clock=None):
         weights = np.ones(len(y)) if sample_weight is None else sample_weight
         used = weights > 0
         self.X, self.y, self.weights = X[used], y[used], weights[used]
@@ -129,6 +131,7 @@ class RestrictedProblem:
         if max_feature_cost is not None:
             self.feature_costs = np.ones(X.shape[1], np.int64) if feature_costs is None \
                 else np.asarray(feature_costs)
+        self.feature_of = np.arange(X.shape[1]) if feature_of is None else feature_of
         self.limited = (min_samples_leaf > 1 or split_penalty > 0 or binding
                         or max_feature_cost is not None or early_leaves)
         if min_samples_leaf > len(self.y):
@@ -485,11 +488,12 @@ class RestrictedProblem:
         add(0, 0, np.ones(self.n_rows, bool))
         return moved
 
-    def excess(self, features):
-        """Return by how much the costs of some features, each paid once, exceed the budget."""
+    def excess(self, columns):
+        """Return by how much the costs of what some columns hold exceed the budget."""
         if self.max_feature_cost is None:
             return 0
-        cost = int(self.feature_costs[np.unique(np.array(features, np.int64))].sum())
+        features = np.unique(self.feature_of[np.array(columns, np.int64)])
+        cost = int(self.feature_costs[features].sum())
         return max(0, cost - self.max_feature_cost)
 
     def has_distinct_splits(self, choices):

@@ -191,7 +191,7 @@ class CandidateTreeClassifier(TreeClassifier):
         vars(self).pop("problem_", None)        # of an earlier fit
         fit = CandidateFit(self, X, y, sample_weight, depth,
                            self._side_constraints(y, sample_weight, protected))
-        side, limits = fit.side, self._feature_limits(X.shape[1])
+        side, limits = fit.side, self._feature_limits()
         if (depth == 0 or max_nodes == 0 or self.min_samples_leaf > len(y)
                 or (side is None and self.split_penalty >= fit.total)):
             fit.proof = "optimal without a split"
@@ -244,7 +244,7 @@ class CandidateTreeClassifier(TreeClassifier):
                      f"{fit.depth}{limit}{cut}")
         self._search(fit, problem.choose([None] * problem.n_nodes if cart is None else cart))
 
-    def _feature_limits(self, n_features):
+    def _feature_limits(self):
         """Return the arguments of the problem that limit its features."""
         return {}
 

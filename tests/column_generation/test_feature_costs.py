@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from column_generation.reference import column_generation, draw_problem, leaf_cost
 
@@ -89,6 +90,31 @@ def test_sampled_candidates_of_a_data_set():
         assert budget is None or len(used) <= budget
         objective.append(model.report_.objective)
     assert objective[0] == 100 and np.all(np.diff(objective) <= 0)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_feature_of_words_is_paid_once_for_all_its_columns(seed):
+    """Each category was a feature of its own, with a cost to be given and to be paid."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"a": rng.choice(list("uvw"), 40), "n": rng.integers(0, 2, 40),
+                          "b": rng.choice(list("pqr"), 40)})
+    y = (frame["a"] != "u").to_numpy() ^ (frame["b"] == rng.choice(list("pqr"))).to_numpy()
+    y ^= rng.random(40) < 0.1
+    columns = pd.get_dummies(frame)[["a_u", "a_v", "a_w", "n", "b_p", "b_q", "b_r"]]
+    feature_of, costs = np.array([0, 0, 0, 1, 2, 2, 2]), np.array([2, 1, 3])
+    for budget, paid in ((1, None), (2, None), (3, costs), (4, costs)):
+        splits = [[(k, 0.5) for k in range(7)]] * 3
+        model = column_generation(2, splits=splits, max_feature_cost=budget, feature_costs=paid,
+                                  integer="branch-and-price").fit(frame, y)
+        assert model.report_.status == "optimal"
+        expected = min(
+            column_generation(2, splits=[[(k, 0.5) for k in np.flatnonzero(
+                np.isin(feature_of, some))]] * 3).fit(columns.to_numpy(float), y).report_.objective
+            for size in (1, 2, 3) for some in itertools.combinations(range(3), size)
+            if (np.ones(3) if paid is None else costs)[list(some)].sum() <= budget)
+        assert model.report_.objective == expected
+    with pytest.raises(ValueError, match="3 whole numbers, one per feature"):
+        column_generation(2, max_feature_cost=1, feature_costs=np.ones(7)).fit(frame, y)
 
 
 def test_german_credit_at_depth_three_is_proved():
