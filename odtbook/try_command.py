@@ -57,11 +57,13 @@ def add_parser(commands):
 
 def _weights(option, pairs):
     """Return {class: number} from texts such as yes=5; a class may hold an equals sign."""
-    if pairs == ["balanced"]:
+    if option == "--class-weight" and pairs == ["balanced"]:
         return "balanced"
     found = {}
     for pair in pairs:
         label, _, number = pair.rpartition("=")
+        if label in found:
+            raise ValueError(f"{option} gives {label} twice; give it once.")
         try:
             found[label] = float(number)
         except ValueError:
@@ -123,6 +125,8 @@ def _keep_others(page, source, say):
     """Refuse to replace what an earlier page did not bring along, or what changed since."""
     earlier = FILES.search(page.read_text("utf-8", "replace")) if page.is_file() else None
     marks = json.loads(earlier[1]) if earlier else {}
+    if earlier:
+        say(f"{page} of an earlier run will be replaced, and what stands beside it")
     for end in (page.suffix, *ENDINGS):
         path = Path(f"{page.with_suffix('')}{end}")
         if not path.exists():
@@ -132,7 +136,6 @@ def _keep_others(page, source, say):
         if path.resolve() == Path(source).resolve() or not ours:
             raise ValueError(f"{path} exists, and is not as an earlier odt try wrote it; move it, "
                              "or give another --output.")
-        say(f"{path} of an earlier run will be replaced")
 
 
 def write_whole(path: Path, text: str | bytes) -> None:
@@ -154,9 +157,9 @@ def _executed(parameters, only_read, say):
     """Return the notebook with its outputs; only its first part where no tree can be learned."""
     import nbformat
 
-    from odtbook.experiments.book import find_notebook
+    from odtbook.experiments.book import folder
     from odtbook.experiments.notebooks import close_kernel, execute_notebook
-    template = nbformat.read(find_notebook("own_data"), as_version=4)
+    template = nbformat.read(folder() / "own_data.ipynb", as_version=4)
     if only_read:
         template.cells = template.cells[:4]
     say("running the notebook")

@@ -39,10 +39,9 @@ from sklearn.model_selection import (
     StratifiedKFold,
     train_test_split,
 )
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils.class_weight import compute_class_weight, compute_sample_weight
 from threadpoolctl import threadpool_limits
 
 from odtbook.statistics import corrected_interval
@@ -122,8 +121,13 @@ class Question:
 
     def row_weights(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray | None:
         """Return the weights of rows of the table by their classes; None where all weigh one."""
-        return None if self.weights is None else compute_sample_weight(
-            self.weights, self.table.y[rows])
+        if self.weights is None:
+            return None
+        labels, codes, counts = np.unique(self.table.y[rows], return_inverse=True,
+                                          return_counts=True)
+        weights = len(codes) / len(labels) / counts if self.weights == "balanced" else \
+            np.array([self.weights[label] for label in labels.tolist()])
+        return weights[codes]
 
     def score(self, y: np.ndarray, found: np.ndarray, metric: str | None = None,
               counted: np.ndarray | None = None) -> float:
@@ -187,14 +191,12 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
     """
     if table.report.unusable:
         raise ValueError(table.report.unusable)
-    for name, option, value, least in (
-            ("max_depth", "--depth", max_depth, 1),
-            ("max_leaf_nodes", "--leaves", max_leaf_nodes, 2), ("seed", "--seed", seed, 0)):
+    for option, value, least in (
+            ("--depth", max_depth, 1), ("--leaves", max_leaf_nodes, 2), ("--seed", seed, 0)):
         if value is not None and value < least:
-            raise ValueError(f"{name} ({option}) is {value}; give a whole number of at least "
-                             f"{least}.")
+            raise ValueError(f"{option} is {value}; give a whole number of at least {least}.")
     if not 0 < seconds < np.inf:
-        raise ValueError(f"time is {seconds}; give a number of seconds above 0.")
+        raise ValueError(f"--time is {seconds}; give a number of seconds above 0.")
     size = f"Trees have a depth of at most {max_depth}" if max_depth else \
         f"Trees have a depth of at most {DEPTH}, chosen by cross-validation"
     depths = [max_depth] if max_depth else list(range(1, DEPTH + 1))
@@ -204,16 +206,16 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
     if table.task == "regression":
         if cost or class_weight or metric:
             raise ValueError(f"{table.target!r} is a quantity, which has no classes to weigh; "
-                             "leave cost, class_weight and metric out.")
+                             "leave --cost, --class-weight and --metric out.")
         lines = ["On the training rows the tree minimises the squared error. What counts is the "
                  f"share of the variance of {table.target!r} that is explained on new rows (R²).",
                  size]
         return Question(table, "R²", None, {}, depths, max_leaf_nodes, ["squared_error"], seed,
                         clock, Lines(lines))
     if cost and class_weight:
-        raise ValueError("cost and class_weight both weigh the classes; give one of them.")
+        raise ValueError("--cost and --class-weight both weigh the classes; give one of them.")
     if metric not in (None, *METRICS):
-        raise ValueError(f"metric is {metric!r}; use {', '.join(map(repr, METRICS))}.")
+        raise ValueError(f"--metric is {metric!r}; use {', '.join(map(repr, METRICS))}.")
     labels, counts = np.unique(table.y, return_counts=True)
     rare, lines = 100 * counts.min() / counts.sum(), []
     costs = _by_label(cost or {}, labels, table.target)
@@ -256,7 +258,8 @@ def _by_label(given, labels, target):
             raise ValueError(f"{target!r} has no class {str(text)!r}; its classes are "
                              f"{', '.join(list(known)[:20])}.")
         if not 0 < number < np.inf:
-            raise ValueError(f"class {str(text)!r} has {number}; give a number above 0.")
+            raise ValueError(f"the class {str(text)!r} has a cost or weight of {number}; give a "
+                             "number above 0.")
     given = {str(text): float(number) for text, number in given.items()}
     return {label: given.get(text, 1.0) for text, label in known.items()}
 
@@ -284,7 +287,6 @@ def protocol(question: Question, seconds: float, leaves: int = 2) -> dict[str, t
     table, depths, classes = question.table, question.depths, question.classes
     least, large = max(1, min(LEAF, len(table.y) // 20)), len(table.y) > 2000
     draws = {"random_state": question.seed}
-    weighed = {"class_weight": question.weights} if classes else {}
     optimal, cart, forest, boosting = (
         (MurTreeClassifier, DecisionTreeClassifier, RandomForestClassifier,
          HistGradientBoostingClassifier) if classes else
@@ -293,7 +295,7 @@ def protocol(question: Question, seconds: float, leaves: int = 2) -> dict[str, t
 
     def grown(rows, price=0.0, **limits):
         spread = 1.0 if classes else float(np.var(table.y[rows]))
-        return cart(min_samples_leaf=least, ccp_alpha=price * spread, **limits, **draws, **weighed)
+        return cart(min_samples_leaf=least, ccp_alpha=price * spread, **limits, **draws)
 
     def searched(rows, max_depth, price, objective):
         weight, y = question.row_weights(rows), table.y[rows]
@@ -305,7 +307,7 @@ def protocol(question: Question, seconds: float, leaves: int = 2) -> dict[str, t
 
     def linear(rows, strength):
         return make_pipeline(StandardScaler(), LogisticRegression(
-            C=1 / strength, max_iter=200, **weighed) if classes else Ridge(strength))
+            C=1 / strength, max_iter=200) if classes else Ridge(strength))
 
     sizes = [{"max_depth": d, "price": price} for d in depths for price in (0.01, 0.002)]
     return {
@@ -313,14 +315,14 @@ def protocol(question: Question, seconds: float, leaves: int = 2) -> dict[str, t
                           for objective in question.objectives]),
         SAME: (lambda rows: grown(rows, max_leaf_nodes=max(2, leaves)), [{}]),
         TUNED_CART: (lambda rows: TunedCARTClassifier(
-            max(depths), min_samples_leaf=least, cv=3, time_limit=seconds, **draws, **weighed),
+            max(depths), min_samples_leaf=least, cv=3, time_limit=seconds, **draws),
             [{}]) if classes else (grown, sizes),
         FREE: (grown, [{"price": price} for price in (0.01, 0.003, 0.001, 0.0)]),
         "logistic regression" if classes else "linear regression": (
             linear, [{"strength": s} for s in (30.0, 1.0)]),
         "forest": (lambda rows, smallest: forest(
             30 if large else 50, min_samples_leaf=smallest, max_samples=min(FOREST, len(rows)),
-            max_features="sqrt" if classes else 1 / 3 if large else 1.0, **draws, **weighed),
+            max_features="sqrt" if classes else 1 / 3 if large else 1.0, **draws),
             [{"smallest": 5}, {"smallest": 1}]),
         "boosting": (lambda rows, largest: boosting(
             max_iter=50, learning_rate=0.2, max_leaf_nodes=largest, min_samples_leaf=least,
@@ -380,14 +382,14 @@ def _seed(question, *draw):
 
 def _fitted(question, estimator, rows, encoded=None):
     """Fit an estimator to rows of the table; return it, and the rows as it takes them."""
-    X, y = question.table.X, question.table.y[rows]
+    X, y, weight = question.table.X, question.table.y[rows], question.row_weights(rows)
     if isinstance(estimator, MurTreeClassifier | MurTreeRegressor):
-        return estimator.fit(X.iloc[rows], y, question.row_weights(rows)), X.iloc
+        return estimator.fit(X.iloc[rows], y, weight), X.iloc
     if question.classes and len(np.unique(y)) == 1:
         estimator = DummyClassifier()
-    if isinstance(estimator, HistGradientBoostingClassifier):   # its class_weight knows no labels
-        return estimator.fit(encoded[rows], y, question.row_weights(rows)), encoded
-    return estimator.fit(encoded[rows], y), encoded
+    # no class_weight, in which scikit-learn takes the label "01" for 1
+    last = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+    return estimator.fit(encoded[rows], y, **{f"{last}sample_weight": weight}), encoded
 
 
 def _choice(question, method, rows, seconds, encoded=None, splits=3, most=TUNED, leaves=2):
@@ -1008,8 +1010,8 @@ def _fold(question, train, test, seconds, until, splits, names=None):
         binary = question.classes and len(np.unique(table.y)) == len(model.classes_) == 2
         chance = model.predict_proba(X[test]).T if binary else None
         if binary and question.weights:         # as it would be if all rows weighed one
-            chance = chance / compute_class_weight(question.weights, classes=model.classes_,
-                                                   y=table.y)[:, None]
+            chance = chance / question.row_weights()[
+                np.unique(table.y, return_index=True)[1], None]
             chance /= chance.sum(axis=0)
         answers[name] = model.predict(X[test]), chance if chance is None else chance[1]
     return Fold(test, answers, tree, ended, choosing)

@@ -608,13 +608,19 @@ def class_weights(class_weight, y):
                                                   for one in class_weight):
         raise ValueError(f"class_weight is {class_weight}; give a dict of weights for each "
                          "target, or 'balanced'.")
-    try:
+    if isinstance(class_weight, list) and len(class_weight) == len(np.transpose(y)):
+        return np.prod([class_weights(one, column) for one, column in zip(class_weight, y.T)],
+                       axis=0)
+    if isinstance(class_weight, dict) and np.ndim(y) == 1:
+        labels, position = np.unique(y, return_inverse=True)    # scikit-learn takes "01" for 1
+        lost = [label for label in labels.tolist() if label not in class_weight]
+        if lost and len(labels) - len(lost) < len(class_weight):
+            raise ValueError(f"the classes {lost} are not in class_weight, whose keys are "
+                             f"{list(class_weight)}; its keys must be labels of y.")
+        weight = np.array([class_weight.get(label, 1.0) for label in labels.tolist()], float)[
+            position]
+    else:
         weight = compute_sample_weight(class_weight, y)
-    except ValueError as error:
-        if not str(error).endswith("are not in class_weight"):
-            raise
-        raise ValueError(f"{error}, whose keys are {list(class_weight)}; its keys must be labels "
-                         "of y.") from None
     if (weight < 0).any():
         raise ValueError("class_weight holds a negative number; give weights of at least 0.")
     return weight

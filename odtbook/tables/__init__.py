@@ -200,17 +200,12 @@ def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
     report.columns = dict.fromkeys(frame.columns, "dropped")
     report.columns[target] = "target"
     for name in drop:
-        if (name := _named(name, frame)) not in frame.columns or name == target:
-            raise ValueError(f"drop: {name!r} is " + (
-                "the target." if name == target else "no column; the columns are "
-                f"{', '.join(frame.columns[:30])}."))
+        name = _beside("--drop", name, frame, target)
         report.say("is dropped, as asked.", name)
         frame = frame.drop(columns=name)
     together = None
     if groups is not None:
-        groups = _named(groups, frame)
-        if groups not in frame.columns or groups == target:
-            raise ValueError(f"groups: {groups!r} is no column beside the target.")
+        groups = _beside("--groups", groups, frame, target)
         together = pd.Series([f"row {i}" if cell is None else f"={cell}" for i, cell in
                               enumerate(columns.cells_of(frame[groups])[0])], frame.index)
         frame = frame.drop(columns=groups)
@@ -241,6 +236,17 @@ def _named(name, frame):
     plain = unicodedata.normalize("NFC", name)
     same = [c for c in frame.columns if unicodedata.normalize("NFC", c) == plain]
     return name if name in frame.columns or len(same) != 1 else same[0]
+
+
+def _beside(option, name, frame, target):
+    """Return the column that an option names, which is not the target."""
+    name = _named(name, frame)
+    if name == target:
+        raise ValueError(f"{option} {name!r} is the target; name another column.")
+    if name not in frame.columns:
+        raise ValueError(f"{option} {name!r} is no column beside the target; those are "
+                         f"{', '.join(frame.columns.drop(target)[:30])}.")
+    return name
 
 
 def table_of(dataset: str, target: str | None = None, **options: Any) -> Table:

@@ -51,11 +51,11 @@ def labels_of(frame, target, task, report, commas):
         task = "regression" if quantity else "classification"
         if quantity:
             report.say(f"holds {distinct:,} different numbers and is read as a quantity "
-                       "(regression); with task=\"classification\" each number is a class.", target)
+                       "(regression); with --task classification each number is a class.", target)
         elif distinct > 2:
             report.say(f"holds {distinct} different {'whole ' if read.whole else ''}numbers and "
                        f"is read as {distinct} "
-                       "classes; with task=\"regression\" it is a quantity.", target)
+                       "classes; with --task regression it is a quantity.", target)
     if task == "regression":
         return frame, values, task
     return frame, values.astype(np.int64) if np.all(values == np.floor(values)) and len(values) \

@@ -15,11 +15,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-from sklearn.utils.class_weight import compute_sample_weight
 
 from odtlib import _tree_kernels
 from odtlib._numba.warm import warm_up
-from odtlib._validation import keeps_configuration
+from odtlib._validation import class_weights, keeps_configuration
 from odtlib.estimator import TreeClassifier
 from odtlib.fit import Fit
 from odtlib.heuristics.ranks import RankedRows
@@ -402,7 +401,7 @@ class _Grower:
                  min_samples_leaf=1, least_leaf=1, max_leaf_nodes=None, **parameters):
         key = repr(class_weight)
         if key not in self.rows:
-            weight = compute_sample_weight(class_weight, self.classes[self.y])
+            weight = class_weights(class_weight, self.classes[self.y])
             if self.weight is not None:
                 weight *= self.weight
             self.rows[key] = RankedRows(self.X, self.y, len(self.classes), weight, self.clock)

@@ -11,11 +11,13 @@ from sklearn.utils._param_validation import Interval
 
 import odtbook.formulations as formulations
 from odtlib import (
+    CARTClassifier,
     ColumnGenerationClassifier,
     ConstrainedTreeClassifier,
     ConstrainedTreeRegressor,
     MurTreeClassifier,
     MurTreeSearch,
+    TunedCARTClassifier,
 )
 from odtlib._validation import MOST, plain, plain_copy
 from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
@@ -152,6 +154,24 @@ def test_numbers_within_other_parameters(make):
         MurTreeClassifier(2).good_trees(X, y, tolerance=1.0))
     box, same = sets.Box(make(0.5), make(4.25)), sets.Box(0.5, 4.25)
     assert np.array_equal(box.project([[9.0, 0.0]]), same.project([[9.0, 0.0]]))
+
+
+def test_classes_that_are_written_as_numbers_have_weights():
+    """scikit-learn looks for the weight of the label "01" under the number 1."""
+    rng = np.random.default_rng(0)
+    X, codes = rng.integers(0, 2, (60, 3)).astype(float), rng.integers(0, 3, (60, 2))
+    given = [{0: 2.0, 1: 1.5, 2: 3.0}, {2: 4.0}]
+    names = np.array(["01", "1", "x"])
+    written = [{str(names[code]): weight for code, weight in one.items()} for one in given]
+    for kind, y, numbers, texts in (
+            *((kind, codes[:, 0], given[0], written[0]) for kind in (
+                CARTClassifier, TunedCARTClassifier, MurTreeClassifier)),
+            (ConstrainedTreeClassifier, codes, given, written)):
+        first = kind(class_weight=numbers).fit(X, y).predict(X)
+        second = kind(class_weight=texts).fit(X, names[y]).predict(X)
+        assert np.array_equal(names[first], second)
+    with pytest.raises(ValueError, match=r"the classes \['1', 'x'\] are not in .* be labels of y"):
+        MurTreeClassifier(class_weight={"01": 1.0, "y": 2.0}).fit(X, names[codes[:, 0]])
 
 
 @pytest.mark.parametrize("make", [np.int8, np.uint64])

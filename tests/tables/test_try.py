@@ -784,11 +784,20 @@ def test_refusals(tmp_path, capsys):
     path = tmp_path / "t.csv"
     plain().to_csv(path, index=False)
     output = ["--output", str(tmp_path / "p.html")]
-    for arguments, says in ((["--time", "0"], "time is 0"), (["--target", "x"], "no column 'x'"),
+    for arguments, says in ((["--time", "0"], "--time is 0"), (["--target", "x"], "no column 'x'"),
+                            (["--depth", "0"], "odt: --depth is 0"),
+                            (["--leaves", "1"], "odt: --leaves is 1"),
+                            (["--cost", "balanced"], "CLASS=NUMBER"),
+                            (["--cost", "well=2", "--cost", "well=3"], "gives well twice"),
+                            (["--cost", "well=2", "--class-weight", "balanced"],
+                             "--cost and --class-weight"),
+                            (["--target", "dose", "--metric", "cost"],
+                             "leave --cost, --class-weight and --metric out"),
                             (["--cost", "yes"], "CLASS=NUMBER"),
                             (["--cost", "yes=5"], "no class 'yes'"),
                             (["--drop", "label"], "is the target"),
-                            (["--groups", "no"], "no column beside"),
+                            (["--groups", "no"], "--groups 'no' is no column beside"),
+                            (["--groups", "label"], "--groups 'label' is the target"),
                             (["--task", "regression"], "holds words")):
         assert main(["try", str(path), "--target", "label", *output, *arguments]) == 2
         assert says in capsys.readouterr().err
@@ -796,6 +805,31 @@ def test_refusals(tmp_path, capsys):
     assert main(["try", "https://example.org/t.csv"]) == 2
     assert "addresses are not read" in capsys.readouterr().err
     assert not list(tmp_path.glob("p*"))
+
+
+def test_a_notebook_of_that_name_in_the_working_folder_is_not_run(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_data.ipynb").write_text("mine")
+    assert written("one class", tmp_path).is_file()
+
+
+@pytest.mark.parametrize("options", [{}, {"cost": {"01": 3, "1": 2}}])
+def test_classes_that_are_written_as_numbers(options):
+    """scikit-learn looks for the weight of the label "01" under the number 1."""
+    frame = rare(200)
+    frame["ill"] = np.select([frame["a"] < 0.05, frame["a"] < 0.5], ["01", "1"], "x")
+    table = read_table(frame, "ill")
+    question = trying.ask(table, max_depth=1, seconds=60, **options)
+    train, test = trying.folds_of(table.y, 5, table.task, 0)[0]
+    fold = trying._fold(question, train, test, 1.0, np.inf, 1)
+    assert len(fold.answers) == 7
+    for answer, _ in fold.answers.values():
+        assert set(answer) <= {"01", "1", "x"}
+    weight = question.row_weights()
+    totals = [weight[table.y == label].sum() for label in ("01", "1", "x")]
+    counts = [np.sum(table.y == label) for label in ("01", "1", "x")]
+    assert totals == pytest.approx([200 / 3] * 3 if not options else np.multiply(
+        counts, [3, 2, 1]))
 
 
 def test_seeds_draw_other_folds():
