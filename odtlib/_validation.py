@@ -394,6 +394,14 @@ def costs_of_rows(costs):
     return costs
 
 
+def check_order_of_labels(name, table, labels):
+    """Refuse a data frame whose columns are named after the labels, in another order."""
+    names, labels = list(getattr(table, "columns", ())), labels.tolist()
+    if names != labels and set(names) == set(labels):
+        raise ValueError(f"the columns of {name} are {names[:5]} and the labels {labels[:5]}; give "
+                         "them in the order of the labels.")
+
+
 def fault_of_rows(X, missing):
     """Return what is wrong with rows of features, None where that is not known."""
     if X is None or isinstance(X, str | bytes | dict | set):

@@ -25,6 +25,7 @@ from odtlib._validation import (
     check_columns,
     check_labels,
     check_length,
+    check_order_of_labels,
     check_targets_given,
     checked,
     checked_weight,
@@ -171,6 +172,8 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         if costs is not None:
             by_row["costs"] = costs_of_rows(costs)
         X, targets, weight, used = self._training_arrays(X, y, sample_weight)
+        if costs is not None:
+            check_order_of_labels("costs", costs, self.classes_)
         for name, values in by_row.items():
             check_length(name, values, len(used))
             task[name] = values[used]

@@ -9,6 +9,8 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
+from odtlib._validation import check_order_of_labels
+
 __all__ = ["policy_costs"]
 
 METHODS = ("direct", "inverse-propensity", "doubly-robust")
@@ -88,6 +90,7 @@ def policy_costs(X: ArrayLike, treatment: ArrayLike, outcome: ArrayLike, *,
     if propensity is None:
         model = RandomForestClassifier(min_samples_leaf=5, random_state=random_state)
         propensity = cross_val_predict(model, X, given, cv=folds, method="predict_proba")
+    check_order_of_labels("propensity", propensity, names)
     propensity = check_array(propensity)
     if propensity.shape != estimate.shape:
         raise ValueError(f"propensity has shape {propensity.shape}; give one row per row of X and "

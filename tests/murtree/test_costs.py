@@ -1,6 +1,7 @@
 """Costs of labels for each row: against brute force, and where they are errors."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from odtlib import CARTClassifier, MurTreeClassifier
@@ -123,3 +124,15 @@ def test_other_rows_do_not_verify():
     model = MurTreeClassifier(1).fit(X, y, costs=np.eye(4, 2))
     with pytest.raises(ValueError, match="costs of 4 rows"):
         model.report_.verify(X[:3], y[:3])
+
+
+def test_a_frame_of_costs_names_the_labels_in_their_order():
+    """Its columns in another order once gave the tree that is wrong in every row."""
+    X, y = [[0], [1]] * 5, ["no", "yes"] * 5
+    costs = {"no": [0.0, 1.0] * 5, "yes": [1.0, 0.0] * 5}
+    model = MurTreeClassifier(1).fit(X, y, costs=pd.DataFrame(costs))
+    assert model.predict(X).tolist() == y
+    with pytest.raises(ValueError, match="columns of costs are .'yes', 'no'. and the labels .'no'"):
+        model.fit(X, y, costs=pd.DataFrame(costs)[["yes", "no"]])
+    other = pd.DataFrame({"cost of no": costs["no"], "cost of yes": costs["yes"]})
+    assert model.fit(X, y, costs=other).predict(X).tolist() == y

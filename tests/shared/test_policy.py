@@ -1,6 +1,7 @@
 """Costs of treatments: the formulas by hand, and a policy that is known."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression
@@ -64,6 +65,7 @@ def test_estimated_propensities_correct_a_selection():
     ({"cv": 4}, "has 3 rows and there are 4 folds"),
     ({"min_propensity": 0}, "above 0"),
     ({"propensity": np.ones((6, 3))}, "one column per treatment"),
+    ({"propensity": pd.DataFrame(np.full((6, 2), 0.5), columns=[1, 0])}, "columns of propensity"),
 ])
 def test_what_cannot_be_used_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
