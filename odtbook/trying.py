@@ -117,7 +117,7 @@ class Question:
         """The rows as scikit-learn's methods take them, but for gaps, which each fold fills."""
         X = self.table.encoder(keep_gaps=True).fit_transform(self.table.X).to_numpy(float)
         gaps = np.isnan(X)
-        return np.hstack([_within_float32(X), gaps[:, gaps.any(axis=0)]])
+        return np.hstack([_told_apart(X), gaps[:, gaps.any(axis=0)]])
 
     def row_weights(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray | None:
         """Return the weights of rows of the table by their classes; None where all weigh one."""
@@ -198,11 +198,12 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
     if not 0 < seconds < np.inf:
         raise ValueError(f"--time is {seconds}; give a number of seconds above 0.")
     size = f"Trees have a depth of at most {max_depth}" if max_depth else \
-        f"Trees have a depth of at most {DEPTH}, chosen by cross-validation"
+        f"Trees have a depth of at most {DEPTH}, chosen by cross-validation,"
     depths = [max_depth] if max_depth else list(range(1, DEPTH + 1))
     clock = Clock(0.92 * seconds)           # the rest is for writing the page
     clock.start -= min(table.seconds, 0.2 * seconds)
-    size += f" and at most {max_leaf_nodes} leaves." * bool(max_leaf_nodes) or "."
+    size = f"{size} and at most {max_leaf_nodes} leaves." if max_leaf_nodes else \
+        f"{size.rstrip(',')}."
     if table.task == "regression":
         if cost or class_weight or metric:
             raise ValueError(f"{table.target!r} is a quantity, which has no classes to weigh; "
@@ -1017,10 +1018,11 @@ def _fold(question, train, test, seconds, until, splits, names=None):
     return Fold(test, answers, tree, ended, choosing)
 
 
-def _within_float32(numbers):
-    """Return numbers as scikit-learn's trees take them."""
-    most = np.finfo(np.float32).max
-    return np.clip(numbers, -most, most)
+def _told_apart(numbers):
+    """Return columns from 0 to 2**30: scikit-learn's trees have float32, and see no step of 1e-7.
+    """
+    numbers = numbers / 2 - np.fmin.reduce(numbers / 2)         # of 1e308 and -1e308, too
+    return np.ldexp(numbers, 30 - np.frexp(np.fmax.reduce(numbers, initial=0.0))[1])
 
 
 def worth(judged: Judged) -> pd.DataFrame:
@@ -1102,7 +1104,7 @@ def _rule(question):
     size = does_it_pay.LEAVES
     exact = MurTreeClassifier(size - 1, max_leaf_nodes=size, time_limit=max(
         0.5, min(0.1 * clock.time_limit, 0.5 * clock.remaining)))
-    cart = make_pipeline(table.encoder(), FunctionTransformer(_within_float32),
+    cart = make_pipeline(table.encoder(), FunctionTransformer(_told_apart),
                          DecisionTreeClassifier(max_leaf_nodes=size, random_state=0))
     with _alone():
         gain = round(100 * (exact.fit(table.X, table.y).score(table.X, table.y)
