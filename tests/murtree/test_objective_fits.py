@@ -333,6 +333,29 @@ def test_objectives_of_classes_are_not_for_quantities(loss):
         MurTreeRegressor(1, loss=loss).fit([[0], [1]], [0.0, 1.0])
 
 
+def test_a_number_is_the_position_of_a_feature_whatever_its_name():
+    """In a frame with words it was a name first, and in one without a position."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.uniform(1, 9, (40, 3)), columns=[5, 2, 1])
+    plain = MurTreeRegressor(0, loss=Poisson(1)).fit(frame, frame[2])
+    words = MurTreeRegressor(0, loss=Poisson(1)).fit(frame.assign(word="u").set_axis(
+        [5, 2, 1, 0], axis=1), frame[2])
+    assert plain.report_.objective == words.report_.objective == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize(("loss", "match"), [
+    (LinearLeaves("ab"), "a list of at least one feature"),
+    (LinearLeaves([]), "a list of at least one feature"),
+    (LinearLeaves(["a"], alpha="1"), "an alpha of at least 0"),
+    (LinearLeaves([True]), "names the feature True"),
+    (Poisson(False), "names the feature False"),
+])
+def test_features_that_are_none_are_refused(loss, match):
+    frame = pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 2.0]})
+    with pytest.raises(ValueError, match=match):
+        MurTreeRegressor(1, loss=loss).fit(frame, [0.0, 1.0])
+
+
 def test_a_line_on_words_is_refused():
     frame = pd.DataFrame({"word": ["u", "v"], "x": [0.0, 1.0]})
     with pytest.raises(ValueError, match="feature 'word' holds text"):

@@ -130,11 +130,13 @@ class AdditiveObjective:
         return self.leaf_value(sums)
 
     def _feature(self, X, feature):
-        """Return the numbers of a feature of all rows, given its position or name."""
+        """Return the numbers of a feature of all rows, given its position or name, a text."""
         names = getattr(X, "columns", self.feature_names_)
         names = [] if names is None else list(names)
-        position = names.index(feature) if feature in names else feature
-        if not isinstance(position, Integral) or not 0 <= position < np.shape(X)[1]:
+        named = isinstance(feature, str) and feature in names
+        position = names.index(feature) if named else feature
+        if (isinstance(position, bool) or not isinstance(position, Integral)
+                or not 0 <= position < np.shape(X)[1]):
             raise ValueError(f"{self!r} names the feature {feature!r}, which X does not have; give "
                              "a position, or the name of a column of a data frame.")
         column = X.iloc[:, position] if hasattr(X, "iloc") else X[:, position]

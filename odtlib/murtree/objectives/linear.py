@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 
 from .additive import AdditiveObjective
@@ -81,9 +83,10 @@ class LinearLeaves(AdditiveObjective):
 
     def statistics(self, X, y, sample_weight):
         """Return the numbers of each row, with one target ``y`` (n_rows,)."""
-        if np.ndim(y) != 1 or len(self.features) == 0 or not self.alpha >= 0:
-            raise ValueError(f"{self!r} needs one target, at least one feature, and an alpha of at "
-                             f"least 0; y has shape {np.shape(y)}.")
+        if (np.ndim(y) != 1 or isinstance(self.features, str) or len(self.features) == 0
+                or not isinstance(self.alpha, Real) or not self.alpha >= 0):
+            raise ValueError(f"{self!r} needs one target, a list of at least one feature, and an "
+                             f"alpha of at least 0; y has shape {np.shape(y)}.")
         x = np.column_stack([self._feature(X, feature) for feature in self.features])
         weight, total = sample_weight, sample_weight.sum()
         # Centred and in their own scale, sums lose least.
