@@ -1,4 +1,4 @@
-"""Run an engine, or a model that the caller has built; time limit and Ctrl-C hold."""
+"""Run an engine; time limit and Ctrl-C hold."""
 
 from __future__ import annotations
 
@@ -9,13 +9,10 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Any
 
-import numpy as np
-
-from odtbook.formulations.engines import ENGINES, library
+from odtbook.formulations.engines import ENGINES
 from odtbook.lifetime import end_with
-from odtlib.solver_threads import Flag, SolverThread, in_thread
+from odtlib.solver_threads import Flag, SolverThread
 
 GRACE = 0.1             # seconds after the limit until a solver is ended by force
 CHILD = "from odtbook.formulations.run import work_in_child; work_in_child()"
@@ -152,18 +149,3 @@ def run(engine, arrays, options, clock, in_subprocess, receive):
     finally:
         if worker is not None:
             worker.end()
-
-
-def run_cp_sat(model: Any, watch: Any, seconds: float = np.inf,
-               n_jobs: int = 1) -> tuple[Any, Any]:
-    """Solve a ``CpModel``; return the ``CpSolver`` and its status.  Ctrl-C is passed on.
-
-    ``watch`` is a ``CpSolverSolutionCallback`` or None.
-    """
-    solver = library("cp-sat").CpSolver()
-    solver.parameters.num_workers = n_jobs
-    # CP-SAT's own handler of Ctrl-C would not give Python's back: the next one ends the process
-    solver.parameters.catch_sigint_signal = False
-    if np.isfinite(seconds):
-        solver.parameters.max_time_in_seconds = max(0.01, seconds)
-    return solver, in_thread(lambda: solver.solve(model, watch), solver.stop_search)

@@ -20,6 +20,8 @@ from odtbook.published.constrained import (
 from odtbook.studies.boosting import BoostedTrees
 from odtlib import ConstrainedForestRegressor, ConstrainedTreeRegressor, ProjectedRegressor
 from odtlib.constrained import make_loss, sets
+from odtlib.tree import DecisionTree
+from odtlib.trees import build
 
 SPLITS = {"A": "mean", "O": "exact", "M": "medoid", "R": "penalty"}
 LEAVES = {"A": "mean", "O": "project", "M": "medoid", "R": "penalty"}
@@ -192,17 +194,15 @@ def check_splits(model, X, Y):
     of all candidates.  Returns the numbers of splits and of candidates, and the largest share by
     which a split of the tree costs more than the best one.
     """
-    tree, least, feasible = model.tree_, model.min_samples_leaf, model.constraints
-    path = model.decision_path(X).tocsc()
+    tree, least = model.tree_, model.min_samples_leaf
+    cost, path = child_cost("O", model.constraints.project), model.decision_path(X).tocsc()
     candidates, excess = 0, 0.0
     splits = np.flatnonzero(tree.feature >= 0)
     for node in splits:
         rows = path.indices[path.indptr[node]:path.indptr[node + 1]]
-        costs = np.concatenate([cost for *_, cost in _candidates(X[rows], Y[rows], feasible,
-                                                                 least)])
+        costs = np.concatenate([each for *_, each in _candidates(X[rows], Y[rows], cost, least)])
         left = X[rows, tree.feature[node]] <= tree.threshold[node]
-        own = sum(float(_first_costs(Y[rows[side]], [side.sum()], feasible)[0])
-                  for side in (left, ~left))
+        own = sum(float(cost(Y[rows[side]], side.sum(keepdims=True))[0]) for side in (left, ~left))
         candidates += len(costs)
         excess = max(excess, float(own / costs.min()) - 1 if costs.min() > 0 else own)
     return len(splits), candidates, excess
@@ -210,8 +210,9 @@ def check_splits(model, X, Y):
 
 def enumerate_trees(feasible, X, Y, max_depth, min_samples_leaf=1):
     """Return the least squared error of a tree of some depth, by trying all of them."""
-    best = float(_first_costs(Y, [len(Y)], feasible)[0])
-    for order, sizes, costs in _candidates(X, Y, feasible, min_samples_leaf) if max_depth else ():
+    cost = child_cost("O", feasible.project)
+    best = float(cost(Y, np.array([len(Y)]))[0])
+    for order, sizes, costs in _candidates(X, Y, cost, min_samples_leaf) if max_depth else ():
         if max_depth == 1:
             best = min(best, costs.min(initial=np.inf))
             continue
@@ -222,24 +223,14 @@ def enumerate_trees(feasible, X, Y, max_depth, min_samples_leaf=1):
     return best
 
 
-def _candidates(X, Y, feasible, least):
+def _candidates(X, Y, cost, least):
     """Yield for each feature the rows in its order, the sizes of left children, and the costs."""
     for column in X.T:
         order = np.argsort(column, kind="stable")
         sizes = np.flatnonzero(np.diff(column[order])) + 1
         sizes = sizes[(sizes >= least) & (len(Y) - sizes >= least)]
         if len(sizes):
-            yield order, sizes, _first_costs(Y[order], sizes, feasible) \
-                + _first_costs(Y[order[::-1]], len(Y) - sizes, feasible)
-
-
-def _first_costs(Y, sizes, feasible):
-    """Return the squared error of the first rows, for each of some numbers of rows."""
-    sums = np.cumsum(Y, axis=0)[np.asarray(sizes) - 1]
-    squares = np.cumsum((Y**2).sum(axis=1))[np.asarray(sizes) - 1]
-    n = np.asarray(sizes, float)[:, None]
-    chosen = feasible.project(sums / n)
-    return squares + (chosen * (n * chosen - 2 * sums)).sum(axis=1)
+            yield order, sizes, cost(Y[order], sizes) + cost(Y[order[::-1]], len(Y) - sizes)
 
 
 def predict_by_depth(model, X):
@@ -338,13 +329,9 @@ def released_tree(X, Y, side_cost, max_depth, min_leaf=5, min_split=10):
     value at i, so that the tree sends row i (and its equals) left: evaluation and split differ by
     one row.  Every node is split while a candidate is left, without a test of improvement.
     """
-    from odtlib.tree import DecisionTree
-    feature, threshold, left, right, members = [], [], [], [], []
-
-    def best(member):
-        found = (np.inf, None, None)
-        n = len(member)
-        for f in range(X.shape[1]):
+    def split(depth, member):
+        n, found = len(member), (np.inf, None, None)
+        for f in range(X.shape[1]) if depth < max_depth and n >= min_split else ():
             order = np.argsort(X[member, f], kind="stable")
             x, y = X[member, f][order], Y[member][order]
             i = np.arange(min_leaf, n - min_leaf - 1)
@@ -354,29 +341,15 @@ def released_tree(X, Y, side_cost, max_depth, min_leaf=5, min_split=10):
             total = side_cost(y, i) + side_cost(y[::-1], n - i)
             if total.min() < found[0]:
                 found = (total.min(), f, x[i[np.argmin(total)]])
-        return found
+        _, f, cut = found
+        return None if f is None else (f, cut, X[member, f] <= cut, depth + 1, depth + 1)
 
-    def grow(member, depth):
-        node = len(feature)
-        for part, value in ((feature, -1), (threshold, np.nan), (left, -1), (right, -1),
-                            (members, member)):
-            part.append(value)
-        if depth < max_depth and len(member) >= min_split:
-            _, f, cut = best(member)
-            if f is not None:
-                goes_left = X[member, f] <= cut
-                feature[node], threshold[node] = f, cut
-                left[node] = grow(member[goes_left], depth + 1)
-                right[node] = grow(member[~goes_left], depth + 1)
-        return node
-
-    grow(np.arange(len(X)), 0)
+    *nodes, members = build(0, len(X), split)
     means = np.array([Y[rows].mean(axis=0) for rows in members])
-    return DecisionTree(feature, threshold, left, right, means, n_features=X.shape[1],
-                        kind="regression"), members
+    return DecisionTree(*nodes, means, n_features=X.shape[1], kind="regression"), members
 
 
-def child_cost(split, predict, medoid):
+def child_cost(split, predict, medoid=None):
     """Return the ``side_cost`` of :func:`released_tree` for a way to evaluate splits.
 
     ``split`` is a letter of the names of the variants; ``predict`` maps the means of children to
@@ -389,11 +362,9 @@ def child_cost(split, predict, medoid):
         means = sums / n[:, None]
         if split != "M":
             chosen = predict(means)
-        elif medoid == "euclidean":
-            totals = np.cumsum(cdist(y, y), axis=0)[sizes - 1]
-            chosen = y[np.argmin(np.where(np.arange(len(y)) < sizes[:, None], totals, np.inf), 1)]
         else:
-            off = cdist(means, y)
+            off = (np.cumsum(cdist(y, y), axis=0)[sizes - 1] if medoid == "euclidean" else
+                   cdist(means, y))
             chosen = y[np.argmin(np.where(np.arange(len(y)) < sizes[:, None], off, np.inf), 1)]
         return squares - (sums * means).sum(axis=1) + n * ((means - chosen) ** 2).sum(axis=1)
 

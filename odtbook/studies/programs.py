@@ -37,27 +37,24 @@ def still_to_run(name, runs, **where):
     at most 4.7 hours" of one core, or nothing.  ``where`` keeps the runs with these values of
     parameters.
     """
-    every = unrecorded(name, pd.DataFrame(), **where)
-    left = unrecorded(name, runs, **where)
-    kept = undisturbed(runs)
-    for table in (every, left):
-        table["part"] = np.where(table["split"] == 0, "first", "others")
-    by, lines = ["solver", "max_depth", "part"], []
-    for at, group in every.groupby(by):
-        not_run = left[(left[by] == list(at)).all(axis=1)]
-        splits = [0] if at[2] == "first" else [1, 2, 3, 4]
+    by = ["solver", "max_depth", "split"]
 
-        def count(table, at=at, splits=splits):
-            return 0 if table.empty else int((
-                (table["solver"] == at[0]) & (table["max_depth"] == at[1])
-                & table["split"].isin(splits)).sum())
-        hours = (not_run["time_limit"] * not_run["n_jobs"]).sum() / 3600
-        lines.append({
-            "solver": at[0], "depth": at[1], "split": at[2],
-            "recorded": f"{len(group) - len(not_run)} of {len(group)}",
-            "refused": count(runs) - count(kept),
-            "missing": f"not run: at most {hours:.1f} hours" if len(not_run) else ""})
-    return pd.DataFrame(lines).set_index(["solver", "depth", "split"])
+    def grouped(table):
+        found = table.reindex(columns=[*by, "time_limit", "n_jobs"])
+        return found.assign(split=np.where(found["split"] == 0, "first", "others"),
+                            hours=found["time_limit"] * found["n_jobs"] / 3600).groupby(by)
+    every, left, made, kept = map(grouped, (
+        unrecorded(name, pd.DataFrame(), **where), unrecorded(name, runs, **where), runs,
+        undisturbed(runs)))
+    lines = pd.DataFrame({
+        "runs": every.size(), "left": left.size(), "hours": left["hours"].sum(),
+        "refused": made.size().sub(kept.size(), fill_value=0)}).reindex(every.groups).fillna(0)
+    return pd.DataFrame({
+        "recorded": [f"{n - m:.0f} of {n:.0f}" for n, m in zip(lines["runs"], lines["left"])],
+        "refused": lines["refused"].astype(int),
+        "missing": [f"not run: at most {hours:.1f} hours" if m else ""
+                    for m, hours in zip(lines["left"], lines["hours"])]},
+        index=lines.index.rename(["solver", "depth", "split"]))
 
 
 def side_by_side(runs, best):

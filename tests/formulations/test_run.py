@@ -7,18 +7,19 @@ from pathlib import Path
 
 import highspy
 import pytest
-from ortools.sat.python import cp_model
 
-from odtbook.formulations.run import run_cp_sat
+from odtbook.formulations.model import Model
+from odtbook.published.programs import solutions
 from odtlib import ColumnGenerationClassifier
 from odtlib.solver_threads import run_highs
 
 
 def test_both_solvers_find_the_optimum():
-    model = cp_model.CpModel()
-    model.maximize(model.new_bool_var("x"))
-    solver, status = run_cp_sat(model, None, 10.0)
-    assert status == cp_model.OPTIMAL and solver.objective_value == 1
+    model = Model()
+    model.add_variables("x", cost=-1.0, kind="integer")
+    for solver in ("cp-sat", "milp"):
+        found, bound = solutions(model, solver, 10.0)
+        assert found[-1] == [1.0] and bound == -1.0
     highs = highspy.Highs()
     highs.silent()
     highs.addVar(0, 1)
