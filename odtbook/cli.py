@@ -191,13 +191,9 @@ def _parser():
                      help="a template (murtree), a chapter (05_murtree or 5), a figure "
                      "(figure:5.4), or a notebook")
 
-    compare_command.add_parser(commands)
-    figure_command.add_parser(commands)
-    referee_command.add_parser(commands)
-    try_command.add_parser(commands)
-    data_command.add_parser(commands)
-    exam_command.add_parser(commands)
-    compile_command.add_parser(commands)
+    for command in (compare_command, figure_command, referee_command, try_command, data_command,
+                    exam_command, compile_command):
+        command.add_parser(commands)
     return parser
 
 

@@ -10,7 +10,6 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from difflib import get_close_matches
 from functools import cache
 from importlib import resources
 from io import StringIO
@@ -70,10 +69,9 @@ def check(exercise: str, answer: Any) -> Verdict:
     """
     known = exercises()
     if exercise not in known:
-        close = get_close_matches(str(exercise), known, n=1)
-        meant = f" (did you mean {close[0]!r}?)" if close else ""
-        raise ValueError(f"there is no exercise {exercise!r} to check{meant}; "
-                         f"those that can be checked are {', '.join(known)}.")
+        from odtbook.experiments.book import suggestion
+        raise ValueError(f"there is no exercise {exercise!r} to check{suggestion(exercise, known)}"
+                         f"; those that can be checked are {', '.join(known)}.")
     try:
         praise = (_CHECKS[exercise](answer) if exercise in _CHECKS else
                   _judge_numbers(answer, **_numbers()[exercise]))

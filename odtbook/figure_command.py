@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from odtbook.experiments.book import book_root, file_name, suggestion
+from odtbook.experiments.book import book_root, file_name, suggestion, values_of
 from odtbook.figure_code import figures, find
 from odtbook.files import hand_over, to_write
 from odtlib.requirements import needs
@@ -195,10 +195,7 @@ def run(options):
     if changes == ["list"]:
         print(can_be_set(figure))
         return 0
-    set_to = {}
-    for change in changes:
-        set_to.setdefault(change.partition("=")[0], []).append(change.partition("=")[2])
-    ending = file_name(set_to | ({"anew": []} if options.rerun else {}))
+    ending = file_name(values_of(changes) | ({"anew": []} if options.rerun else {}))
     out = Path(options.out or f"figure-{figure.number}{'-' * bool(ending)}{ending}.png")
     if out.suffix.lower() not in FORMATS:
         raise ValueError(f"--out {out}: end the name with {', '.join(FORMATS)}.")

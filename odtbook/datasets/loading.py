@@ -212,7 +212,8 @@ def load(
     if as_frame or X.dtype.kind != "f":
         X = _frame(X, features)
     if as_frame:
-        y = _frame(y, targets) if y.ndim == 2 else _series(y)
+        pd = needs("pandas", "plot", "A data set as a data frame")
+        y = _frame(y, targets) if y.ndim == 2 else pd.Series(y, name="target")
     return Dataset(
         name=entry.name,
         X=X,
@@ -249,11 +250,6 @@ def _frame(values, names):
     pd = needs("pandas", "plot", "A data set as a data frame")
     dtype = None if values.dtype.kind == "f" else object
     return pd.DataFrame(values, columns=list(names), dtype=dtype)
-
-
-def _series(values):
-    pd = needs("pandas", "plot", "A data set as a data frame")
-    return pd.Series(values, name="target")
 
 
 @overload
@@ -302,29 +298,17 @@ def available(kind: str | None = None, task: str | None = None, *,
         return list(chosen)
     pd = needs("pandas", "plot", "The table of the data sets")
     facts = manifest.facts()
-    rows = [
-        {
-            "name": name,
-            "rows": facts[name]["rows"],
-            "features": facts[name]["features"],
-            "classes": facts[name].get("classes"),
-            "largest_class": _largest_share(facts[name].get("class_counts")),
-            "targets": facts[name].get("targets"),
-            "kinds": ", ".join(entry.kinds),
-            "task": entry.task,
-            "source": entry.source,
-            "licence": entry.licence,
-            "citation": entry.citation,
-            "description": entry.description,
-        }
-        for name, entry in chosen.items()
-    ]
-    return pd.DataFrame(rows).set_index("name").astype({"classes": "Int64", "targets": "Int64"})
-
-
-def _largest_share(class_counts) -> float | None:
-    """The share of rows in the largest class, which a tree without a split gets right."""
-    return max(class_counts.values()) / sum(class_counts.values()) if class_counts else None
+    rows = {name: facts[name] | vars(entry) for name, entry in chosen.items()}
+    columns = ["rows", "features", "classes", "class_counts", "targets", "kinds", "task", "source",
+               "licence", "citation", "description"]
+    table = pd.DataFrame.from_dict(rows, orient="index").reindex(columns=columns)
+    # the share of the largest class, which a tree without a split gets right
+    table["class_counts"] = table["class_counts"].map(
+        lambda counts: max(counts.values()) / sum(counts.values()), na_action="ignore"
+    )
+    table["kinds"] = table["kinds"].map(", ".join)
+    table = table.rename_axis("name").rename(columns={"class_counts": "largest_class"})
+    return table.astype({"classes": "Int64", "targets": "Int64"})
 
 
 N_SPLITS = 5

@@ -87,14 +87,20 @@ def changed_place(place, changes):
     book's; the names of the files hold the changes: ``mine-dataset-my-max_depth-2-3.csv``.  The
     records of the book are not touched.
     """
-    values = {}
-    for change in sorted(set(changes)):
-        name, _, value = change.partition("=")
-        values.setdefault(name, []).append(value)
+    values = values_of(sorted(set(changes)))
     folder = Path("odt-results").resolve() if place.of_book else place.grid.parent
     results = folder / f"{place.name}{'-' * bool(values)}{file_name(values)}.csv"
     return replace(place, results=results, published=results,
                    runs=results.parent / ".runs" / results.stem)
+
+
+def values_of(changes):
+    """Return the texts that changes such as "max_depth=3" give, a list for each parameter."""
+    values = {}
+    for change in changes:
+        name, _, value = change.partition("=")
+        values.setdefault(name, []).append(value)
+    return values
 
 
 def file_name(values):
@@ -165,6 +171,13 @@ def find_notebook(name, beside=None):
     known = {path.stem for place in (folder(), chapters) for path in place.glob("*.ipynb")}
     raise ValueError(f"there is no template or chapter {str(name)!r}{suggestion(stem, known)}; "
                      f"use one of {', '.join(sorted(known))}, or the path of a notebook.")
+
+
+def need_name(what, name, known):
+    """Raise ValueError, which lists all, unless a name is one of those known."""
+    if name not in known:
+        raise ValueError(f"there is no {what} {str(name)!r}{suggestion(name, known)}; use one of "
+                         f"{', '.join(known)}.")
 
 
 def suggestion(name, known):

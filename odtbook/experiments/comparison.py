@@ -10,6 +10,7 @@ import numpy as np
 
 from odtbook.estimators import class_of
 
+from .book import need_name
 from .measure import read_data, run
 
 if TYPE_CHECKING:
@@ -77,10 +78,8 @@ def compare(data: str | Path | DataFrame, target: str | None = None, *, max_dept
     >>> print(table)                                             # doctest: +SKIP
     """
     import pandas as pd
-    unknown = set(methods or ()) - set(METHODS)
-    if unknown:
-        raise ValueError(f"there is no method {sorted(unknown)[0]!r}; use "
-                         f"{', '.join(METHODS)}.")
+    for method in methods or ():
+        need_name("method", method, METHODS)
     dataset = read_data(data, target)
     if dataset.task == "regression":
         raise ValueError("the target is a quantity, and compare fits classifiers; `odt try` fits "

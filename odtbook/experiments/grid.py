@@ -14,7 +14,7 @@ from typing import Any
 from odtbook.tables import is_file
 from odtlib.schema import ANY, brief, check
 
-from .book import changed_place, locate
+from .book import changed_place, locate, values_of
 from .records import key, read_csv, renamed
 from .templates import Template
 
@@ -193,15 +193,13 @@ def literal(text):
 
 def select(points, conditions, defaults):
     """Keep the points that meet every ``key=value`` condition."""
-    wanted = {}
     for condition in conditions:
-        name, equals, value = condition.partition("=")
-        if not equals or name not in defaults:
+        if "=" not in condition or condition.partition("=")[0] not in defaults:
             raise ValueError(f"--only {condition} is not key=value with a known key; the keys are "
                              f"{', '.join(defaults)}.")
-        wanted.setdefault(name, set()).add(value)
+    wanted = values_of(conditions)
     kept = [point for point in points
-            if all(text_of(point[name]) & values for name, values in wanted.items())]
+            if all(text_of(point[name]) & {*values} for name, values in wanted.items())]
     if wanted and not kept:
         raise ValueError(f"no run of the grid has {' and '.join(conditions)}; --set changes a "
                          "parameter to a value that the grid does not have.")

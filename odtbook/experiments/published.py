@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .book import book_root, suggestion
+from .book import book_root, need_name
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -34,9 +34,7 @@ def published(name: str) -> DataFrame:
     import pandas as pd
     folder = book_root() / "data" / "published"
     known = sorted(path.stem for path in folder.glob("*.csv"))
-    if name not in known:
-        raise ValueError(f"there is no published table {str(name)!r}{suggestion(name, known)}; "
-                         f"use one of {', '.join(known)}.")
+    need_name("published table", name, known)
     table = pd.read_csv(folder / f"{name}.csv", dtype=str, index_col=0)
     for column in table:
         numbers = pd.to_numeric(table[column].replace("—", "inf"), errors="coerce")

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .book import values_of
 from .grid import Experiment, text_of
 from .records import COLUMNS, renamed, usable
 
@@ -34,16 +35,13 @@ def instead(experiments: Iterable[str] = (), changes: Iterable[str] = (), *,
         Whether to take the records that were made anew with these changes, instead of a part.
     """
     _instead.clear()
-    wanted = {}
-    for change in changes:
-        name, _, value = change.partition("=")
-        wanted.setdefault(name, set()).add(value)
+    wanted = values_of(changes)
 
     def part(experiment):
         table = load_records(Experiment(experiment))
         for name, values in wanted.items():
             if name in table:
-                table = table[[bool(text_of(value) & values) for value in table[name]]]
+                table = table[[bool(text_of(value) & {*values}) for value in table[name]]]
         table.attrs["provenance"] = provenance(table) if len(table) else "No records."
         return table.reset_index(drop=True)
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from odtlib import CARTClassifier
 from odtlib.tree import midpoint
 
-from .pictures import Picture, _picture, _svg
+from .pictures import Picture, _legend, _picture, _svg
 from .steps import BLUE, ORANGE, _square, _text
 
 WIDTH, PLANE, GAP, CURVE = 340, 200, 34, 84     # of the plane and of the curve below it
@@ -66,10 +66,8 @@ def drag_first_cut(X: ArrayLike, y: ArrayLike, feature_names: Sequence[str],
     options = "".join(f'<option value="{f}"{" selected" if f == j else ""}>{escape(name)}</option>'
                       for f, name in enumerate(feature_names))
     controls = (
-        '<ul class="odt-legend">' + "".join(
-            f'<li><svg width="16" height="16" aria-hidden="true">{mark}</svg> {escape(words)}</li>'
-            for mark, words in ((_square(BLUE), class_names[0]), (_square(ORANGE), class_names[1])))
-        + '</ul><div class="odt-controls"><label>First cut on <select>' + options
+        _legend(zip((_square(BLUE), _square(ORANGE)), class_names, strict=True))
+        + '<div class="odt-controls"><label>First cut on <select>' + options
         + f"</select></label><label>at <input type=range min=0 max={len(cuts[j]) - 1} "
           f"value={start[1]}></label><button type=button>CART's cut</button>"
           "<button type=button>Best cut</button></div><output aria-live=polite></output>")

@@ -74,6 +74,13 @@ def _svg(width, height, alt, parts, margin=4):
             f'{"".join(parts)}</svg>')
 
 
+def _legend(marks):
+    """Return a list of marks, SVG of at most 16 by 16 pixels, and what each means."""
+    return '<ul class="odt-legend">' + "".join(
+        f'<li><svg width="16" height="16" aria-hidden="true">{mark}</svg> {escape(words)}</li>'
+        for mark, words in marks) + "</ul>"
+
+
 def _shorten(text, letters):
     return text if len(text) <= letters else text[:letters - 1] + "…"
 
@@ -311,9 +318,6 @@ def step_through(parts: Sequence[tuple[int, int | None, str]], captions: Sequenc
                 "<button type=button>Play</button>"
                 f"<label>Step <input type=range min=0 max={end} value={end}></label></div>"
                 f'<output aria-live="polite">{escape(captions[-1])}</output>')
-    if legend:
-        controls = '<ul class="odt-legend">' + "".join(
-            f'<li><svg width="16" height="16" aria-hidden="true">{mark}</svg> {escape(words)}</li>'
-            for mark, words in legend) + "</ul>" + controls
+    controls = (_legend(legend) if legend else "") + controls
     return _picture("steps.js", _svg(*size, alt, drawn), controls, list(captions), alt,
                     "odt-fit")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -214,6 +215,7 @@ class CandidateGeneration:
         return splits
 
 
+@dataclass(eq=False, repr=False)
 class GeneratedSplitsClassifier(CandidateTreeClassifier):
     """Begin with the best tree of sampled candidates, and generate splits until it is optimal.
 
@@ -265,18 +267,15 @@ class GeneratedSplitsClassifier(CandidateTreeClassifier):
 
     splits = None
 
-    def __init__(self, max_depth: int | None = 4, *, sampling: ThresholdSampling | None = None,
-                 class_weight: dict | str | None = None, time_limit: float | None = None,
-                 memory_limit: float | None = None, n_jobs: int | None = None,
-                 random_state: int | np.random.RandomState | None = 0, verbose: int = 0) -> None:
-        self.max_depth = max_depth
-        self.sampling = sampling
-        self.class_weight = class_weight
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    max_depth: int | None = 4
+    _: KW_ONLY
+    sampling: ThresholdSampling | None = None
+    class_weight: dict | str | None = None
+    time_limit: float | None = None
+    memory_limit: float | None = None
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = 0
+    verbose: int = 0
 
     def _warm_up(self, X, y, sample_weight):
         def run():

@@ -152,14 +152,22 @@ def table(dataset):
     return np.asarray(data.one_hot(drop_first=True).X, dtype=np.float64), data.y
 
 
-def _folds(dataset):
-    X, Y = table(dataset)
-    return X, Y, list(KFold(5, shuffle=True, random_state=0).split(X))
-
-
 def _table(rows):
     columns = rows[0].keys()
     return {name: [row[name] for row in rows] for name in columns}
+
+
+def _on_folds(dataset, feasible, models, criterion="squared_error", any_row=False):
+    """Return what models measure on the five folds of the paper, by name, a list over the folds.
+
+    With ``any_row`` variants with medoid leaves take infeasible rows too.
+    """
+    X, Y = table(dataset)
+    folds = list(KFold(5, shuffle=True, random_state=0).split(X))
+    return {name: _table([
+        _measure(model, dataset, feasible, X, Y, train, test,
+                 any_row and name.endswith("L(M)"), criterion) for train, test in folds])
+            for name, model in models.items()}
 
 
 def compare_variants(dataset, max_depth=15, max_courses=2, variants=None, builder="correct",
@@ -168,7 +176,6 @@ def compare_variants(dataset, max_depth=15, max_courses=2, variants=None, builde
 
     Under ``criterion="absolute_error"`` the error is called ``mae``, and penalties are left out.
     """
-    X, Y, folds = _folds(dataset)
     feasible = model_for(dataset, max_courses)
     strength = STRENGTH[dataset.partition("_")[0]]
     if variants is None:
@@ -176,14 +183,9 @@ def compare_variants(dataset, max_depth=15, max_courses=2, variants=None, builde
         variants = (*VARIANTS, *RELEASED) if plain else VARIANTS
         if criterion == "absolute_error":
             variants = [variant for variant in VARIANTS if "R" not in variant]
-    found = {}
-    for variant in variants:
-        model = make_variant(variant, feasible, max_depth, strength, builder, medoid, criterion)
-        any_row = variant.endswith("L(M)") and max_courses == 1 and builder == "correct"
-        found[variant] = _table([
-            _measure(model, dataset, feasible, X, Y, train, test, any_row, criterion)
-            for train, test in folds])
-    return found
+    return _on_folds(dataset, feasible, {
+        variant: make_variant(variant, feasible, max_depth, strength, builder, medoid, criterion)
+        for variant in variants}, criterion, any_row=max_courses == 1 and builder == "correct")
 
 
 def check_splits(model, X, Y):
@@ -289,11 +291,10 @@ def _errors(model, X, Y, train, test, max_depth):
 
 def compare_ensembles(dataset, n_estimators=100, max_courses=2):
     """Run trees and forests on the five folds: projecting the average against averaging trees."""
-    X, Y, folds = _folds(dataset)
     feasible = model_for(dataset, max_courses)
     leaf = dict(min_samples_leaf=5, on_infeasible_targets="keep")
     forest = dict(n_estimators=n_estimators, max_features=0.8, random_state=0, **leaf)
-    methods = {
+    return _on_folds(dataset, feasible, {
         "tree, projected leaves": ConstrainedTreeRegressor(feasible, max_depth=5, **leaf),
         "tree, exact splits": ConstrainedTreeRegressor(feasible, split="exact", max_depth=5,
                                                        **leaf),
@@ -305,21 +306,15 @@ def compare_ensembles(dataset, n_estimators=100, max_courses=2):
             BoostedTrees(n_estimators, min_samples_leaf=5), feasible),
         "tree of scikit-learn, projected": ProjectedRegressor(
             DecisionTreeRegressor(max_depth=5, min_samples_leaf=5, random_state=0), feasible),
-    }
-    return {name: _table([_measure(model, dataset, feasible, X, Y, train, test)
-                          for train, test in folds]) for name, model in methods.items()}
+    })
 
 
 def compare_seeds(dataset, max_depth=15, seeds=10):
     """Run scikit-learn's tree with several seeds, which decide nothing but equal splits."""
-    X, Y, folds = _folds(dataset)
     feasible = model_for(dataset)
-    found = {}
-    for seed in range(seeds):
-        model = make_variant("S(A):L(A)", feasible, max_depth, 0.0).set_params(random_state=seed)
-        found[f"seed {seed}"] = _table([_measure(model, dataset, feasible, X, Y, *fold)
-                                        for fold in folds])
-    return found
+    return _on_folds(dataset, feasible, {
+        f"seed {seed}": make_variant("S(A):L(A)", feasible, max_depth, 0.0).set_params(
+            random_state=seed) for seed in range(seeds)})
 
 
 def released_tree(X, Y, side_cost, max_depth, min_leaf=5, min_split=10):

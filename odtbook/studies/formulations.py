@@ -14,6 +14,7 @@ import pandas as pd
 from scipy import sparse
 from scipy.optimize import linprog
 
+from odtbook.formulations.thresholds import ancestors
 from odtlib.column_generation import optimum
 from odtlib.column_generation.paths import RestrictedProblem
 
@@ -31,10 +32,10 @@ def relaxation(problem, height, window, rows=False):
     one[np.arange(problem.n_rows), problem.y] = problem.weights
     values, members, blocks, n_columns = [], [], [], 0
     groups, links = {}, []          # of rho; (row, column) pairs
-    for end in range(2 ** level):
-        above, to_left = _way(2 ** level - 1 + end)
-        below = [(2 ** level - 1 + end + 1) * 2 ** d - 1 + i
-                 for d in range(height) for i in range(2 ** d)]
+    for end in range(2 ** level - 1, 2 ** (level + 1) - 1):
+        above = ancestors(end)[::-1]
+        to_left = [node % 2 == 1 for node in [*above, end][1:]]
+        below = [(end + 1) * 2 ** d - 1 + i for d in range(height) for i in range(2 ** d)]
         nodes = [*above, *below]
         choice = np.indices(problem.sizes[nodes]).reshape(len(nodes), -1)
         left = {n: problem.goes_left[problem.start[n] + c]
@@ -42,7 +43,7 @@ def relaxation(problem, height, window, rows=False):
         inside = np.ones((choice.shape[1], problem.n_rows), bool)
         for node, side in zip(above, to_left, strict=True):
             inside &= left[node] == side
-        values.append(_best(2 ** level - 1 + end, inside, left, one))
+        values.append(_best(end, inside, left, one))
         members.append(inside)
         columns = n_columns + np.arange(choice.shape[1])
         blocks.append(columns)
@@ -73,16 +74,6 @@ def relaxation(problem, height, window, rows=False):
                      most if rows else None, matrix, right, method="highs")
     return {"value": -answer.fun, "columns": n_columns, "rho": int(n_rho),
             "links": matrix.shape[0] - len(blocks), "seconds": time.process_time() - begin}
-
-
-def _way(node):
-    """Return the nodes above a node, root first, and whether the way goes left at each."""
-    nodes, to_left = [], []
-    while node:
-        to_left.append(node % 2 == 1)
-        node = (node - 1) // 2
-        nodes.append(node)
-    return nodes[::-1], to_left[::-1]
 
 
 def _best(node, inside, left, one):

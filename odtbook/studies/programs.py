@@ -111,11 +111,10 @@ def anytime(runs, best, seconds):
         above, proved = [], []
         for group in both:
             run = group.loc[method]
-            points = run["counters"]["progress"]
-            at = np.searchsorted([point[0] for point in points], seconds, side="right") - 1
-            errors = np.array([np.inf if k < 0 or points[k][1] is None else points[k][1]
-                               for k in at])
-            bound = np.array([0 if k < 0 else points[k][2] for k in at])
+            points = np.array([(-np.inf, None, 0), *run["counters"]["progress"]], float)
+            at = np.searchsorted(points[:, 0], seconds, side="right") - 1
+            errors, bound = points[at, 1:].T
+            errors = np.where(np.isnan(errors), np.inf, errors)
             above.append(100 * (errors - best[tuple(run[KEY])]) / run["rows"])
             proved.append(bound >= errors - 1e-6)
         table[name, "median"] = np.quantile(above, 0.5, axis=0, method="higher")

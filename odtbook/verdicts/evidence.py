@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from odtbook.experiments.book import book_root, suggestion
+from odtbook.experiments.book import book_root, need_name
 from odtbook.experiments.published import published
 from odtbook.experiments.results import undisturbed
 
@@ -145,9 +145,7 @@ def method_runs(records, method):
     import pandas as pd
     found, missed = [], []
     method, known = records.roles.get(method, method), data("methods")["methods"]
-    if method not in known:
-        raise ValueError(f"there is no method {method!r}{suggestion(method, known)}; use one of "
-                         f"{', '.join(known)}.")
+    need_name("method", method, known)
     for source in known[method]["sources"]:
         where = dict(source)
         pattern, accuracy = where.pop("records"), where.pop("accuracy", None)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from odtbook.experiments.book import suggestion
+from odtbook.experiments.book import need_name, suggestion
 
 from . import birbil2024, demirovic2022, firat2020, patel2023, render, verwer2019
 from .claims import Judged, judge_claim
@@ -61,10 +61,8 @@ def judge(papers: Sequence[str] | None = None, records: Records | None = None,
     ``records`` are ours; by default those of the book.  ``only`` names a single claim to judge, as
     for :meth:`Report.find`.
     """
-    unknown = set(papers or ()) - set(PAPERS)
-    if unknown:
-        raise ValueError(f"there is no paper {sorted(unknown)[0]!r}; use one of "
-                         f"{', '.join(PAPERS)}.")
+    for paper in papers or ():
+        need_name("paper", paper, PAPERS)
     records = Records() if records is None else records
     claims = [claim for paper in PAPERS.values() for claim in paper.claims]
     named = [(f"C{number}", claim) for number, claim in enumerate(claims, start=1)
@@ -102,9 +100,7 @@ def _table(name, records):
     records = _records() if records is None else records
     tables = {f"{key} {label}": function for key, paper in PAPERS.items()
               for label, function in paper.cells.items()}
-    if name not in tables:
-        raise ValueError(f"there is no table {name!r}{suggestion(name, tables)}; use one of "
-                         f"{', '.join(tables)}.")
+    need_name("table", name, tables)
     key, _, label = name.partition(" ")
     digits = next(claim.digits for claim in PAPERS[key].claims if claim.item == label)
     return tables[name](records), digits
