@@ -187,7 +187,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         if not self._has_all_columns:
             report._leave_open(0.0 if costs is None else -np.inf)
         tree = self._completed(tree)
-        if tree.kind == "regression":
+        if tree.kind == "regression" and tree.weight is None:
             tree = self._with_weights(tree, self._rows_of_tree(X), targets, weight)
         self.tree_ = report.tree = tree
         report.evaluate = Certificate(self._objective_terms(), by_row.get("costs"),

@@ -196,4 +196,6 @@ class MurTreeRegressor(CertifiedColumns, GoodTreesMixin, BudgetPathMixin, Binari
                 raise ValueError(f"{task} cannot be combined with loss='absolute_error', whose "
                                  "leaves cost no function of sums; choose another loss.")
             kind, search, columns = self._counts(kind, task, tolerance, columns)
-        return outcome_of(kind, self, Rows(columns, y, weight), clock, search, task)
+        rows = Rows(columns, y, weight,
+                    as_given=lambda tree: self._with_weights(tree, columns, y, weight))
+        return outcome_of(kind, self, rows, clock, search, task)

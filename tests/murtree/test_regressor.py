@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.ensemble import BaggingRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from odtlib import DecisionTree, MurTreeClassifier, MurTreeRegressor, MurTreeSearch
+from odtlib import DecisionTree, MurTreeClassifier, MurTreeRegressor, MurTreeSearch, SurvivalTree
 from odtlib.murtree.additive import AdditiveSolver
 from odtlib.murtree.objectives.absolute_error import AbsoluteError
 from odtlib.murtree.objectives.additive import FittedObjective
@@ -318,3 +318,20 @@ def test_pairs_of_many_columns(loss, weights, n_columns):
         fast = model.fit(X, y, w).report_.objective
         slow = model.set_params(search=MurTreeSearch(specialised_depth_two=False))
         assert fast == pytest.approx(slow.fit(X, y, w).report_.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", [MurTreeRegressor, SurvivalTree])
+def test_trees_of_budgets_and_good_trees_know_the_weights_of_their_nodes(kind):
+    """Without them a value that is missing only in new rows went elsewhere than in the fit."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    y = np.column_stack([rng.random(80) < 0.7, np.exp(X[:, 0] + X[:, 1])])
+    y = y if kind is SurvivalTree else y[:, 1]
+    weight = rng.uniform(0.5, 2.0, 80)
+    model = kind(2)
+    last = model.path(X, y, weight)[-1].tree
+    assert last == model.tree_ == model.fit(X, y, weight).tree_
+    assert model.tree_.weight[0] == pytest.approx(weight.sum())
+    first = model.good_trees(X, y, weight, tolerance=0.0)[0]
+    assert first == model.tree_
+    assert np.array_equal(first.feature_importances(), model.feature_importances_)
