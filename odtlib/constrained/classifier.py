@@ -115,7 +115,8 @@ class ConstrainedTreeClassifier(SeveralTargets, DescribedParameters, OverEstimat
             ``fit`` takes no ``sample_weight``.
         """
         X, y = checked(self, X, y, multi_output=True)
-        check_labels(y[:, 0] if np.ndim(y) == 2 else y)
+        for column in y.reshape(len(X), -1).T:
+            check_labels(column)
         self._single = np.ndim(y) == 1
         X, y, sample_weight, _ = weighted_rows(X, y, checked_weight(X, sample_weight))
         Y = np.asarray(y).reshape(len(X), -1)

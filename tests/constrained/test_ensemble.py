@@ -288,3 +288,12 @@ def test_class_weights_that_cannot_be_used_are_refused(options, match):
 def test_a_forest_refuses_weights_whose_squares_overflow():
     with pytest.raises(ValueError, match="multiply all by one number"):
         ConstrainedForestRegressor(n_estimators=2).fit([[0], [1]], [0, 1], [1e300, 1e-300])
+
+
+@pytest.mark.parametrize("column", [0, 1])
+def test_every_target_of_the_classifier_needs_labels(column):
+    """Only the first was looked at."""
+    y = np.ones((4, 2))
+    y[:, column] = [0.5, 1.25, 2.0, 3.0]
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        ConstrainedTreeClassifier().fit(np.arange(4.0)[:, None], y)
