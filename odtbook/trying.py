@@ -6,6 +6,7 @@ Each function makes one part of the page.  Nothing depends on the clock unless a
 from __future__ import annotations
 
 import hashlib
+import re
 import subprocess
 import sys
 import warnings
@@ -45,9 +46,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
 from odtbook.statistics import corrected_interval
-from odtbook.tables import Lines, Table, printable
+from odtbook.tables import Lines, Table
 from odtbook.tables import table_of as table_of
-from odtbook.tables.words import listed
+from odtbook.tables.words import listed, one_line
 from odtbook.try_command import write_whole
 from odtlib import MurTreeClassifier, MurTreeRegressor, TunedCARTClassifier, __version__
 from odtlib.report import Clock
@@ -542,7 +543,7 @@ def sides(found: Found) -> dict[int, list[tuple]]:
             words = [f"{name} <= {bound}", f"{name} > {bound}"]
         number = question.members is None and question.high > -np.inf
         branches[node] = [
-            ((question.column, k if number else text), printable(text), gap, child)
+            ((question.column, k if number else text), one_line(text), gap, child)
             for k, (text, gap, child) in enumerate(zip(words, gaps, (question.yes, question.no)))]
     return branches
 
@@ -571,7 +572,7 @@ def sentences(found: Found) -> Lines:
                                           if of == column) for column in gaps}
             texts = [f"({text} or missing)" if gaps[column] else text
                      for column, text in texts.items()]
-            said.append(printable(f"If {' and '.join(texts)}, then {found.words(node)}."))
+            said.append(one_line(f"If {' and '.join(texts)}, then {found.words(node)}."))
         # a gap passes all conditions on its column, or none of the sentence says "or missing"
         stack += [(child, {**conditions, key: text},
                    {**gaps, key[0]: gap and gaps.get(key[0], True)})
@@ -599,7 +600,7 @@ class Outline:
 
         def drawn(node):
             if node not in branches:
-                return f"<b>{escape(printable(self.found.words(node)))}</b>"
+                return f"<b>{escape(one_line(self.found.words(node)))}</b>"
             return "<ul>" + "".join(
                 f"<li>{escape(text + ' or missing' * gap)}{drawn(child)}</li>"
                 for _, text, gap, child in branches[node]) + "</ul>"
@@ -608,7 +609,7 @@ class Outline:
 
 def plain(text: Any) -> str:
     """Return text for a picture, in which no sign starts a formula."""
-    return printable(str(text)).replace("$", r"\$")
+    return one_line(str(text)).replace("$", r"\$")
 
 
 def asked(found: Found) -> dict[str, list[str]]:
@@ -1168,7 +1169,7 @@ def parts(judged: Judged) -> pd.DataFrame:
                                ).where(values.notna())
         for value, part in error.groupby(values.astype(str).where(values.notna(), "missing")):
             if max(20, len(rows) // 20) <= len(part) < len(rows):
-                worst.append((printable(f"{name}: {value}"), len(part), part.mean()))
+                worst.append((one_line(f"{name}: {value}"), len(part), part.mean()))
     title = "% wrong" if judged.question.classes else "mean error"
     frame = pd.DataFrame(worst, columns=["part", "rows", title]).astype({title: float})
     return frame.nlargest(10, title).round(1 if judged.question.classes else 4).set_index("part")
@@ -1180,12 +1181,17 @@ def card(found: Found, judged: Judged, source: str) -> Lines:
     """Return the model card: when and from what the tree was made, and what it is not for."""
     question, table, model = found.question, found.question.table, found.model
     mark = hashlib.sha256(Path(source).read_bytes()).hexdigest() if Path(source).is_file() else "–"
-    asks = ", ".join(map(repr, used(model, table))) or "none"
+    asks = [repr(name) for name in used(model, table)]
+    read = [line for line in table.report.lines if re.search(" read | written ", line)
+            and line.startswith(tuple(f"{name} " for name in asks))]
     return Lines([
         f"Made on {date.today():%Y-%m-%d} by odtlib {__version__}, scikit-learn "
         f"{version('scikit-learn')}, numpy {np.__version__}.",
         f"From {source!r} (SHA-256 {mark}): {len(table.y):,} rows.",
-        f"Predicts {table.target!r} from {asks} of {len(table.feature_names)} features.",
+        f"Predicts {table.target!r} from {', '.join(asks) or 'none'} of "
+        f"{len(table.feature_names)} features.",
+        *[f"It takes values as they were read, and not as the file has them: {line}"
+          for line in read],
         f"Minimises {found.minimised}; depth at most {model.max_depth}, at least "
         f"{model.min_samples_leaf} rows in a leaf, {model.split_penalty:g} for each split; classes "
         f"weigh: {question.weights or 'alike'}; seed {question.seed}.",

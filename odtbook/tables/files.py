@@ -328,7 +328,10 @@ def _names(names, report):
             report.say(f"is the name of more than one column; this one is called {new!r}.", name)
         elif not str(given).strip():
             report.say(f"Column {j} has no name and is called {new!r}.")
-        clean[new] = given
+        clean[new] = str(given).strip("\ufeff")
+    blanks = [new for new, given in clean.items() if given.strip() and given != given.strip()]
+    if blanks:
+        report.say(f"{listed(blanks)} {be(len(blanks))} written with blanks around in the table.")
     return list(clean)
 
 

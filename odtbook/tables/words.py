@@ -17,6 +17,11 @@ def printable(text: str) -> str:
     return CONTROL.sub(lambda sign: sign[0].encode("unicode_escape").decode(), text)
 
 
+def one_line(text: str) -> str:
+    """Return printable text in which the end of a line is an escape, too."""
+    return printable(text).replace("\n", r"\n")
+
+
 class Lines(list):
     """Sentences, which a notebook shows as a list and a terminal one below the other.
 
@@ -24,7 +29,7 @@ class Lines(list):
     """
 
     def __init__(self, lines: Iterable[str] = (), *, large: int = 0) -> None:
-        super().__init__(map(printable, lines))
+        super().__init__(map(one_line, lines))
         self.large = large
 
     def __repr__(self):

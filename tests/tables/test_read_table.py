@@ -221,6 +221,17 @@ def test_what_cells_are_taken_for(cells, kind, says, first, tmp_path):
         np.testing.assert_array_equal(read.X["z"], frame["z"])
 
 
+def test_blanks_around_a_name_are_said(tmp_path):
+    """The files of `odt try` take the name without them."""
+    text = "a, b ,  c,label\n" + "\n".join(f"{k % 7},{k % 5},{k % 3},{'pq'[k % 7 > 3]}"
+                                           for k in range(60))
+    (tmp_path / "t.csv").write_text(text, "utf-8-sig")
+    read = read_table(tmp_path / "t.csv", "label")
+    assert read.feature_names == ["a", "b", "c"]
+    assert "'b', 'c' are written with blanks around in the table." in read.report.lines
+    assert "blanks around" not in str(read_table(plain(), "label").report)
+
+
 def test_versions_are_known_by_name():
     frame = pd.DataFrame({"version": ["1.9", "1.10"] * 20, "y": list("aabb") * 10})
     read = read_table(frame, "y")

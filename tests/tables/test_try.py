@@ -827,6 +827,31 @@ def test_a_notebook_of_that_name_in_the_working_folder_is_not_run(tmp_path, caps
     assert written("one class", tmp_path).is_file()
 
 
+def test_the_card_says_which_values_the_tree_takes_otherwise_than_the_file_has_them():
+    """A tree that asks for (other) does not know the rare values that it stands for."""
+    rng = np.random.default_rng(0)
+    rare = rng.random(200) < 0.4
+    frame = pd.DataFrame({"city": np.where(rare, [f"c{k // 3}" for k in range(200)], "Bonn"),
+                          "share": [f"{k} %" for k in rng.integers(0, 9, 200)],
+                          "y": np.where(rare, "p", "q")})
+    table = read_table(frame, "y")
+    question = trying.ask(table, max_depth=1, seconds=5)
+    found = trying.fit_tree(question)
+    said = str(trying.card(found, trying.Judged(
+        question, [], pd.DataFrame(), np.arange(0), {}, {}, []), "rows.csv"))
+    assert "'city' of 2 features" in said and "read together as '(other)'" in said
+    assert said.count("It takes values as they were read") == 1 and "share" not in said
+
+
+def test_what_a_line_holds_stays_on_it():
+    frame = pd.DataFrame({"c": ["a\nb", "c"] * 20, "y": ["no\nnever", "yes"] * 20})
+    found = trying.fit_tree(trying.ask(read_table(frame, "y"), max_depth=1, seconds=5))
+    said = trying.sentences(found)
+    assert len(str(said).split("\n")) == len(said) == 2 and r"c = a\nb," in str(said)
+    outline = trying.Outline(found)._repr_html_()
+    assert "\n" not in outline and r"no\nnever" in outline
+
+
 @pytest.mark.parametrize("options", [{}, {"cost": {"01": 3, "1": 2}}])
 def test_classes_that_are_written_as_numbers(options):
     """scikit-learn looks for the weight of the label "01" under the number 1."""
