@@ -17,30 +17,6 @@ from odtbook.datasets.loading import find_file
 from odtbook.datasets.manifest import CHECKSUMS, data_path, facts, measure
 
 
-def describe(entry: catalogue.Entry, measured: dict, feature_names, target_names) -> dict:
-    """Everything the manifest says of one data set."""
-    return {
-        **measured,
-        "feature_names": feature_names,
-        "target_names": entry.target_names or target_names,
-    }
-
-
-# What the papers say of a table that was not available.
-_UNSEEN = {
-    "hand_posture": {
-        "rows": 78095,
-        "features": 33,
-        "classes": 5,
-        "class_counts": None,
-        "sha256": None,
-    }
-}
-
-
-_MEASURED = ("rows", "features", "classes", "class_counts", "targets", "sha256")
-
-
 def build() -> dict[str, dict]:
     """Measure every data set whose file is there; of the others keep what the manifest says."""
     described = {}
@@ -48,22 +24,17 @@ def build() -> dict[str, dict]:
         found = None if entry.make else find_file(entry)
         if entry.make or found:
             table = entry.make() if entry.make else found[2](found[1])
-            described[name] = describe(
-                entry, measure(table), table.feature_names, table.target_names
-            )
-        elif name in _UNSEEN:
-            described[name] = describe(entry, _UNSEEN[name], None, None)
+            known = measure(table) | {
+                "feature_names": table.feature_names, "target_names": table.target_names
+            }
         elif name in facts():
             known = facts()[name]
-            measured = {key: known[key] for key in _MEASURED if key in known}
-            described[name] = describe(
-                entry, measured, known["feature_names"], known["target_names"]
-            )
         else:
             raise SystemExit(
                 f"{name} is new and its file {entry.file} is not there; set ODTLIB_DATA to the "
                 "folder that holds it"
             )
+        described[name] = known | {"target_names": entry.target_names or known["target_names"]}
     return described
 
 

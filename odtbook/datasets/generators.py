@@ -34,28 +34,25 @@ _CAR = ((0, 0, 0, 0), (0, 0, 1, 1), (0, 1, 1, 3), (0, 1, 2, 3))  # [price][tech]
 _CAR_CODES = ((3, 2, 1, 0), (3, 2, 1, 0), (2, 3, 4, 56), (2, 4, 5), (0, 1, 2), (0, 1, 1))
 
 
-def _car_cells() -> tuple[list[tuple[int, ...]], np.ndarray]:
+def _cars(written) -> Table:
+    """Enumerate the cars with each level as it is ``written``, by attribute and index."""
     cells = list(product(*(range(len(levels)) for levels in CAR_LEVELS.values())))
     y = [
         _CAR[_PRICE[buying][maint]][_TECH[_COMFORT[doors][persons][boot]][safety]]
         for buying, maint, doors, persons, boot, safety in cells
     ]
-    return cells, np.array(y, dtype=np.int64)
+    X = [[written[j][value] for j, value in enumerate(row)] for row in cells]
+    return Table(np.array(X), np.array(y, dtype=np.int64), tuple(CAR_LEVELS), CAR_CLASSES)
 
 
 def car() -> Table:
     """Enumerate the 1728 cars with their nominal levels and the class of the four-table model."""
-    cells, y = _car_cells()
-    levels = list(CAR_LEVELS.values())
-    X = [[levels[j][value] for j, value in enumerate(row)] for row in cells]
-    return Table(np.array(X), y, tuple(CAR_LEVELS), CAR_CLASSES)
+    return _cars(list(CAR_LEVELS.values()))
 
 
 def car_evaluation() -> Table:
     """Enumerate the 1728 cars in the papers' numbers, which merge two of the safety levels."""
-    cells, y = _car_cells()
-    X = [[_CAR_CODES[j][value] for j, value in enumerate(row)] for row in cells]
-    return Table(np.array(X, dtype=np.float64), y, tuple(CAR_LEVELS), CAR_CLASSES)
+    return _cars([np.array(codes, dtype=np.float64) for codes in _CAR_CODES])
 
 
 def balance_scale() -> Table:

@@ -139,7 +139,7 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
     place = experiment.place
     if executor is execute_notebook and not dask:
         need_papermill()
-    with _Lock(place.runs / "lock", experiment.name), _workers(jobs, dask) as parallel:
+    with _locked(place.runs / "lock", experiment.name), _workers(jobs, dask) as parallel:
         journal = _readable(Journal, place.runs / "journal.jsonl", say)
         if place.records == place.results:
             _readable(read_csv, place.results, say)
@@ -400,33 +400,27 @@ def _executed(experiment, names):
     return f", the executed notebook is {os.path.relpath(file)}"
 
 
-class _Lock:
+@contextlib.contextmanager
+def _locked(path, name):
     """Keep a second runner off an experiment; the system frees the lock when the holder dies."""
-
-    def __init__(self, path, name):
-        self.path, self.name = path, name
-
-    def __enter__(self):
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.file = self.path.open("a+")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+") as file:
         try:
             if sys.platform == "win32":
                 import msvcrt
-                self.file.seek(1 << 20)   # a byte behind the text, which stays readable
-                msvcrt.locking(self.file.fileno(), msvcrt.LK_NBLCK, 1)
+                file.seek(1 << 20)   # a byte behind the text, which stays readable
+                msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
             else:
                 import fcntl
-                fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            self.file.seek(0)
-            holder = self.file.read().strip()
-            self.file.close()
-            raise RuntimeError(f"another runner (process {holder}) is at work on {self.name}; "
-                               "wait for it or end it.") from None
-        self.file.truncate(0)
-        self.file.write(str(os.getpid()))
-        self.file.flush()
-
-    def __exit__(self, *_):
-        self.file.truncate(0)
-        self.file.close()
+            file.seek(0)
+            raise RuntimeError(f"another runner (process {file.read().strip()}) is at work on "
+                               f"{name}; wait for it or end it.") from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        try:
+            yield
+        finally:
+            file.truncate(0)

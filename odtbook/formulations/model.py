@@ -200,32 +200,26 @@ class Model:
             def joined(parts, kind=float):
                 return np.concatenate(parts) if parts else np.zeros(0, kind)
 
-            start, index, value = [np.zeros(1, np.int32)], [], []
-            filled = 0
-            for part in self._rows["matrix"]:
-                start.append((part.indptr[1:] + filled).astype(np.int32))
-                index.append(part.indices.astype(np.int32, copy=False))
-                value.append(part.data)
-                filled += part.nnz
+            matrix = self._rows["matrix"]
+            for part in matrix:
+                part.resize(part.shape[0], self.n_columns)      # with the variables added since
+            # one copy is enough
+            matrix[:] = [sparse.vstack([sparse.csr_array((0, self.n_columns)), *matrix], "csr")]
             columns = {key: joined(parts) for key, parts in self._columns.items()}
             self._arrays = {
                 **columns, "kind": joined(self._columns["kind"], np.int8),
                 "row_lower": joined(self._rows["lower"]), "row_upper": joined(self._rows["upper"]),
-                "start": np.concatenate(start), "index": joined(index, np.int32),
-                "value": joined(value), "offset": float(self.offset)}
-            if self._rows["matrix"]:    # one copy is enough: blocks become views of the whole
-                self._rows["matrix"] = [sparse.csr_array(
-                    (self._arrays["value"], self._arrays["index"], self._arrays["start"]),
-                    shape=(self.n_rows, self.n_columns))]
+                "start": matrix[0].indptr.astype(np.int32, copy=False),
+                "index": matrix[0].indices.astype(np.int32, copy=False),
+                "value": matrix[0].data, "offset": float(self.offset)}
         self._arrays["offset"] = float(self.offset)
         return self._arrays
 
     @property
     def matrix(self) -> csr_array:
         """The coefficients, a ``scipy.sparse.csr_array`` of shape (n_rows, n_columns)."""
-        a = self.arrays()
-        return sparse.csr_array((a["value"], a["index"], a["start"]),
-                                shape=(self.n_rows, self.n_columns))
+        self.arrays()
+        return self._rows["matrix"][0]
 
     def sizes(self) -> dict[str, int]:
         """Count what a solver gets: ``integer`` and ``continuous`` variables, rows and nonzeros."""

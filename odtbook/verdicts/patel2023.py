@@ -90,9 +90,8 @@ def variants(records, factor, levels, pattern="column_generation*", ended_only=F
     """
     levels = list(levels)
     runs = records.of(pattern, **{"link": "node", "max_depth": DEPTH, factor: levels, **where})
-    ended = converged(runs)
     if ended_only:
-        runs, ended = runs[ended], ended[ended]
+        runs = runs[converged(runs)]
     parameters = list(runs.columns[:list(runs.columns).index("status")])
     block = [name for name in parameters if name != factor and runs[name].notna().any()]
     complete = runs.groupby(block, dropna=False)[factor].transform("nunique") == len(levels)
@@ -105,11 +104,9 @@ def variants(records, factor, levels, pattern="column_generation*", ended_only=F
         cart=train.str["cart_accuracy"].astype(float),
         relaxation=runs["counters"].str["relaxation"].astype(float) / runs["rows"],
         columns=runs["counters"].str["columns"].astype(float),
-        optimum=1 - train.str["optimum"].astype(float) / runs["rows"],
-        ended=ended,
         proved=runs["status"] == "optimal")
-    hows = dict.fromkeys(("cpu_seconds", "train_accuracy", "cart", "relaxation", "columns",
-                          "optimum"), "mean") | {"proved": "sum", "ended": "sum", "split": "count"}
+    hows = dict.fromkeys(("cpu_seconds", "train_accuracy", "cart", "relaxation", "columns"),
+                         "mean") | {"proved": "sum", "split": "count"}
     table = runs.groupby(["dataset", factor]).agg(hows)
     return {name: table[name].dropna().unstack(factor) for name in hows}
 

@@ -481,9 +481,9 @@ def _alive(pid):
 
 def test_a_second_runner_is_refused_until_the_first_is_gone(toy, tmp_path, monkeypatch):
     grid = toy()
-    script = ("import sys, time\nfrom odtbook.experiments.runner import _Lock\nfrom pathlib "
-              "import Path\nwith _Lock(Path(sys.argv[1]), 'toy'):\n    print('held', flush=True)\n"
-              "    time.sleep(60)")
+    script = ("import sys, time\nfrom odtbook.experiments.runner import _locked\nfrom pathlib "
+              "import Path\nwith _locked(Path(sys.argv[1]), 'toy'):\n    print('held', flush=True)"
+              "\n    time.sleep(60)")
     lock = grid.parent / ".runs" / grid.stem / "lock"
     holder = subprocess.Popen([sys.executable, "-c", script, str(lock)], stdout=subprocess.PIPE)
     assert holder.stdout.readline() == b"held\n"
