@@ -402,6 +402,10 @@ def _case(tree, X, y, least, price, objective, weight):
     columns = getattr(tree, "columns", None) if isinstance(tree, DecisionTree) else None
     if columns is not None and hasattr(X, "iloc"):
         X = rows = columns.encode(columns.numbers(columns.chosen(X)))
+    theirs = tree.feature_names if isinstance(tree, DecisionTree) else getattr(
+        tree, "feature_names_in_", None)
+    if theirs is not None and hasattr(X, "columns") and set(X.columns) == set(theirs):
+        X = rows = X[list(theirs)]      # trees number the columns in the order of the fit
     names = tuple(map(str, X.columns)) if hasattr(X, "columns") else ()
     X = X.toarray() if hasattr(X, "toarray") else X
     try:

@@ -245,6 +245,18 @@ def test_scikit_learn_and_our_estimators(recwarn):
         assert verdict.status == "optimal" and verdict.notes == ()
 
 
+def test_a_frame_is_read_by_the_names_that_the_tree_was_fitted_to():
+    """Columns in another order once made an optimal tree one that is beaten."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 2, (40, 3)), columns=["a", "b", "c"])
+    y = (frame["a"] & ~frame["b"]).to_numpy()
+    ours = MurTreeClassifier(2).fit(frame, y)
+    theirs = DecisionTreeClassifier(max_depth=2, random_state=0).fit(frame, y)
+    for tree in (ours, ours.tree_, theirs):
+        verdict = referee(tree, frame[["c", "a", "b"]], y, max_depth=2)
+        assert (verdict.status, verdict.objective, verdict.notes) == ("optimal", 0, ())
+
+
 def test_a_tree_outside_the_limits_is_not_called_optimal():
     model = MurTreeClassifier(3).fit(VOTES, MAJORITY)
     for limits, words in (({"max_depth": 2}, "depth 3 and the limit is 2"),
