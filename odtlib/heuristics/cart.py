@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from itertools import chain
 from math import ceil
 from numbers import Integral, Real
 from threading import TIMEOUT_MAX, Thread
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.model_selection import ParameterGrid, check_cv
+from sklearn.model_selection import ParameterGrid, PredefinedSplit, check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import Bunch, check_random_state
@@ -259,7 +260,9 @@ class TunedCARTClassifier(TreeClassifier):
         in the objective and in the accuracies that are compared.
     cv : int, splitter or iterable, default=10
         Folds, as scikit-learn takes them.  An int is lowered to the number of rows of the largest
-        class where that is smaller (``report_.counters["folds"]`` says how many were used).
+        class where that is smaller (``report_.counters["folds"]`` says how many were used).  Pairs
+        of rows, and ``PredefinedSplit``, number the rows given to ``fit``, also those of weight
+        zero, which are left out of them.
     time_limit : float or None, default=None
         Time limit in seconds; None for no limit.  The folds are processed in order.  When time
         runs out, the combinations are compared on the folds that all of them have finished; within
@@ -300,12 +303,17 @@ class TunedCARTClassifier(TreeClassifier):
     time_limit: float | None = None
     random_state: int | np.random.RandomState | None = None
 
+    def _training_arrays(self, X, y, sample_weight):
+        arrays = super()._training_arrays(X, y, sample_weight)
+        self._used = arrays[-1]         # the rows with weight, among those that folds may number
+        return arrays
+
     def _warm_up(self, X, y, sample_weight):
         return warm_up_trees()
 
     def _solve(self, X, y, sample_weight):
         fit = Fit(Clock(self.time_limit))
-        clock = fit.clock
+        clock, used = fit.clock, vars(self).pop("_used")
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         combinations = self._combinations(len(y))
@@ -314,7 +322,7 @@ class TunedCARTClassifier(TreeClassifier):
         accuracy = np.full((1, len(combinations)), np.nan)
         folds, trees, longest = [], {}, 0.0
         with fit.stops():
-            folds = self._folds(X, y)
+            folds = self._folds(X, y, used)
             accuracy = np.full((len(folds), len(combinations)), np.nan)
             for fold, (train, test) in enumerate(folds):
                 grow = _Grower(X[train], y[train], self.classes_, weight[train], clock)
@@ -367,23 +375,27 @@ class TunedCARTClassifier(TreeClassifier):
             CARTClassifier(**combination)._validate_params()
         return combinations
 
-    def _folds(self, X, y):
-        cv = self.cv
+    def _folds(self, X, y, used):
+        cv, place = self.cv, np.arange(len(y))
+        # Pairs number the rows that were given, and a splitter sees those that have weight.
+        if isinstance(cv, PredefinedSplit) or np.iterable(cv):
+            place = np.where(used, np.cumsum(used) - 1, -1)
         if isinstance(cv, Integral):
             cv = min(cv, np.bincount(y).max())
             if cv < 2:
                 raise ValueError("TunedCARTClassifier cannot cross-validate: every class has one "
                                  "sample only; use CARTClassifier.")
         try:
-            folds = [(np.arange(len(y))[train], np.arange(len(y))[test])
-                     for train, test in check_cv(cv, y, classifier=True).split(X, y)]
+            folds = [[place[part][place[part] >= 0] for part in pair]
+                     for pair in check_cv(cv, y, classifier=True).split(X, y)]
         except (TypeError, ValueError, IndexError) as error:
             raise ValueError(f"cv makes no folds ({error}); give a number of folds, one of "
                              "scikit-learn's splitters, or pairs of training and testing rows."
                              ) from error
-        if not folds:
-            raise ValueError("cv makes no folds; give a number of folds of at least 2, or pairs of "
-                             "training and testing rows.")
+        if not folds or not all(map(len, chain(*folds))):
+            raise ValueError("cv makes no folds, or one without rows that have weight; give a "
+                             "number of folds of at least 2, or pairs of training and testing "
+                             "rows.")
         return folds
 
 

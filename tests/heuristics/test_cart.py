@@ -8,7 +8,7 @@ import pytest
 from heuristics import reference
 from interrupt import ctrl_c
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
-from sklearn.model_selection import GridSearchCV, ParameterGrid, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, ParameterGrid, PredefinedSplit, StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.class_weight import compute_sample_weight
 
@@ -271,10 +271,25 @@ def test_the_path_of_pruning_is_that_of_scikit_learn(options):
     assert ours.impurities == pytest.approx(theirs.impurities, abs=1e-12)
 
 
-@pytest.mark.parametrize("cv", [[], iter(())])
+def test_folds_number_the_rows_that_were_given():
+    """They once numbered those that have weight: other rows, or none."""
+    rng = np.random.default_rng(0)
+    X, fold, weight = rng.normal(size=(60, 3)), rng.integers(0, 3, 60), rng.integers(0, 3, 60)
+    y = (X[:, 0] > 0) ^ (rng.random(60) < 0.2)
+    used = weight > 0
+    expected = TunedCARTClassifier(cv=PredefinedSplit(fold[used]), random_state=0).fit(
+        X[used], y[used], weight[used])
+    pairs = [(fold != k, fold == k) for k in range(3)]
+    numbers = [tuple(map(np.flatnonzero, pair)) for pair in pairs]
+    for cv in (PredefinedSplit(fold), pairs, numbers):
+        model = TunedCARTClassifier(cv=cv, random_state=0).fit(X, y, weight)
+        assert model.best_score_ == expected.best_score_ and model.tree_ == expected.tree_
+
+
+@pytest.mark.parametrize("cv", [[], iter(()), [([0, 1], [])], PredefinedSplit([0, -1, -1, 1])])
 def test_no_folds_are_refused(cv):
-    with pytest.raises(ValueError, match="cv makes no folds; give a number of folds"):
-        TunedCARTClassifier(cv=cv).fit([[0], [1], [2], [3]], [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="cv makes no folds.* give a number of folds"):
+        TunedCARTClassifier(cv=cv).fit([[0], [1], [2], [3]], [0, 1, 0, 1], [1, 1, 1, 0])
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy", "log_loss"])
