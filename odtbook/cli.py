@@ -225,6 +225,8 @@ def _report(options):
     needs("pandas", "experiments", "odt report")
     from odtbook.experiments.overview import overview
     from odtbook.verdicts import judge
+    if options.experiments and options.paper:
+        raise ValueError("--experiments lists the experiments of all papers; leave --paper out.")
     if options.claim:
         print(judge(options.paper, only=options.claim).describe(options.claim))
         return 0

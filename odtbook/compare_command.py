@@ -136,10 +136,11 @@ def run(options) -> int:
     one, other, _ = options.experiment, options.other, needs("matplotlib", "plot", "odt compare")
     if other is None:
         from odtbook.experiments.grid import Experiment
-        own = Experiment(one.partition("@")[0], apart=True).place.results
+        name = one.partition("@")[0]
+        own = Experiment(name, apart=True).place.results
         if not own.is_file():
             raise ValueError(f"there are no runs of yours in {os.path.relpath(own)}; name what to "
-                             f"compare {one} with, or run it: `odt run {one}`.")
+                             f"compare {one} with, or run it: `odt run {name}`.")
         other = os.path.relpath(own)
     table = compared(records_of(one), records_of(other), options.measure)
     measure, text = table.attrs["measure"], table.to_string(float_format="{:.4g}".format)

@@ -155,6 +155,8 @@ def exam_command(options) -> int:
                  f"{sum(points for points, _, _ in asked)} points.",
                  *(f"**{k}.** ({q[0]} points) {q[part]}" for k, q in enumerate(asked, 1))]
         files[options.to / f"{name}-{options.seed}.md"] = "\n\n".join(lines) + "\n"
+    if options.to.is_file():
+        raise ValueError(f"--to {options.to} is a file; name a folder.")
     options.to.mkdir(parents=True, exist_ok=True)
     for file, text in files.items():
         if file.exists() and file.read_bytes() != text.encode():

@@ -152,7 +152,7 @@ def read_csv(path):
     path = Path(path)
     if not path.exists():
         return []
-    remedy = "restore it from git or delete it and run the experiment again."
+    remedy = "restore it from git, or move it away and run the experiment again."
     try:
         text = path.read_bytes().decode().replace("\r\n", "\n")     # of a checkout on Windows
         header, *rows = csv.reader(io.StringIO(text, newline="")) or [[]]

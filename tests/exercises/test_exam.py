@@ -58,3 +58,5 @@ def test_the_command_keeps_the_solutions_apart(tmp_path, capsys):
     for (_, text, solution), k in zip(questions(7), range(1, 11), strict=True):
         assert f"**{k}.**" in exam.read_text() and text in exam.read_text()
         assert solution in solutions.read_text() and solution not in exam.read_text()
+    assert cli.main(["exam", "--to", str(exam)]) == 2
+    assert f"--to {exam} is a file" in capsys.readouterr().err

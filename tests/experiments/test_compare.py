@@ -76,6 +76,8 @@ def test_a_parameter_that_never_agrees_is_what_the_two_differ_in(two):
 def test_own_runs_and_those_of_a_commit_stand_beside_the_book(two, capsys):
     shown = subprocess.run(["git", "-C", str(experiments.book_root()), "rev-parse", "HEAD"],
                            capture_output=True, text=True)
+    assert main(["compare", "murtree_rows@HEAD"]) == 2
+    assert "run it: `odt run murtree_rows`." in capsys.readouterr().err
     own = two / "odt-results" / "murtree_rows.csv"
     own.parent.mkdir()
     own.write_bytes((experiments.book_root() / "data" / "results" / "murtree_rows.csv"

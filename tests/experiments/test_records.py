@@ -88,7 +88,8 @@ def test_what_no_cell_can_hold_is_found(values):
 def test_a_file_without_the_header_is_no_empty_table(tmp_path, content):
     path = tmp_path / "r.csv"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="r.csv is no table of records .*; restore it from git"):
+    with pytest.raises(ValueError, match="r.csv is no table of records .*; restore it from git, "
+                       "or move it away"):         # it may be somebody's own table
         read_csv(path)
 
 

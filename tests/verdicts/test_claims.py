@@ -658,6 +658,8 @@ def test_the_command(capsys):
     assert main(["report", "--claim", "nothing"]) == 2
     assert "there is no claim 'nothing'" in capsys.readouterr().err
     assert main(["report", "--paper", "nobody2020"]) == 2
+    assert main(["report", "--paper", "birbil2024", "--experiments"]) == 2
+    assert "leave --paper out" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("ask, words", [
