@@ -159,7 +159,7 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
         journal.begin((interrupted | set(todo)) & set(declared))
         say(f"{experiment.name}: {len(points)} run{'s' * (len(points) != 1)}, "
             f"{len(points) - len(todo)} finished"
-            + _estimate(todo, seconds_of({**before, **records}), jobs, dask))
+            + _estimate(todo, _seconds({**before, **records}), jobs, dask))
         try:
             _run_all(experiment, executor, {name: points[name] for name in todo}, journal,
                      parallel, dask, jobs)
@@ -314,8 +314,12 @@ def _ordered(records, declared):
     return [records[name] for name in declared if name in records]
 
 
-def seconds_of(records):
-    """Return how long each of some records took, by its key."""
+def seconds_of_runs(experiment):
+    """Return how long each recorded run of an experiment took, by its key."""
+    return _seconds(Experiment(experiment).records())
+
+
+def _seconds(records):
     return {name: record["notebook_seconds"] for name, record in records.items()
             if record["notebook_seconds"] is not None}
 
@@ -327,7 +331,7 @@ def cost(experiments, jobs=1):
     """
     total = runs = 0
     for name, changes in experiments.items():
-        earlier = seconds_of(Experiment(name).records())
+        earlier = seconds_of_runs(name)
         source = Experiment(name, changes, apart=True)
         made = source.records()
         todo = [run for run in map(key, source.points()) if run not in made]

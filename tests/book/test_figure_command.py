@@ -183,7 +183,7 @@ def test_rerun_says_the_time_by_the_records_and_draws_from_new_ones(tmp_path, mo
     with contextlib.suppress(ValueError):        # the figure of such records is not the point
         figure_command.draw(figure, [f"dataset={kept}"], rerun=True, say=said.append)
     assert asked and {point["dataset"] for point in asked} == {kept}
-    total = runner.seconds_of(experiments.Experiment("murtree_rows").records())
+    total = runner.seconds_of_runs("murtree_rows")
     assert total and re.search(r"\d+ runs? of murtree_rows, about [\dhmins ]+ by earlier runs",
                                said[0])
     (made,) = (tmp_path / "odt-results").glob("*.csv")
