@@ -316,16 +316,23 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         if isinstance(start, _TreeEstimator):
             check_is_fitted(start, "tree_")
             self._check_names_of(start)
-            if start._tree_over_columns and not (self._tree_over_columns and hasattr(
-                    self.binarizer_, "columns_")
-                    and start.tree_.columns == self.binarizer_.columns_):
+            if start._tree_over_columns and not self._makes_columns_of(start.tree_):
                 raise ValueError(f"start is a {type(start).__name__} whose tree tests columns that "
-                                 "its binariser made; give one whose tree tests features.")
+                                 "its binariser made, and this fit makes others; give one whose "
+                                 "tree tests features, or a DecisionTree over these columns.")
             return start.tree_
         if not hasattr(start, "tree_"):
             raise ValueError(f"start is a {type(start).__name__}; use None, a word, a "
                              "DecisionTree, or a fitted tree estimator of odtlib or scikit-learn.")
         return DecisionTree.from_sklearn(start)
+
+    def _makes_columns_of(self, tree):
+        """Tell whether this fit makes the columns that a tree tests."""
+        if not self._tree_over_columns:
+            return False
+        if hasattr(self.binarizer_, "columns_"):
+            return tree.columns == self.binarizer_.columns_
+        return tree.feature_names == tuple(map(str, self.binarizer_.get_feature_names_out()))
 
     def _check_names_of(self, start):
         """Refuse an estimator that was fitted to other columns."""
@@ -771,18 +778,10 @@ class BinarisingMixin:
         return columns.astype(np.uint8, copy=False)
 
     def _given_start(self):
-        """As in the base class; the tree of a fitted estimator is written over the columns."""
+        """As in the base class; a tree over features is written over the columns."""
         start = self.start
-        if isinstance(start, _TreeEstimator) and getattr(start, "_tree_over_columns", False):
-            self._check_names_of(start)
-            names = None if self.binarizer_ is None else self.binarizer_.get_feature_names_out()
-            if names is not None and start.tree_.feature_names is not None \
-                    and list(start.tree_.feature_names) != list(names):
-                raise ValueError(f"start is a {type(start).__name__} whose tree tests columns that "
-                                 "it made of words, and this fit makes others; give one with the "
-                                 "same binarizer, or a DecisionTree over the columns.")
-            return _for_whole_rows(start.tree_)
-        if start is None or isinstance(start, str | DecisionTree) or self.binarizer_ is None:
+        if start is None or isinstance(start, str | DecisionTree) or self.binarizer_ is None \
+                or getattr(start, "_tree_over_columns", False):
             return super()._given_start()
         tree = self._given_tree()
         if not hasattr(self.binarizer_, "to_columns"):

@@ -33,12 +33,11 @@ HOPELESS = 5            # times the time limit: a predicted search that gets no 
 # Of the time that is left, looking ahead and discrepancies: before a search that may end in time,
 # which has most of the limit, and before a hopeless one.
 LOOKS = {False: (0.2, 0.1), True: (0.5, 0.5)}
+LOOKS_AT_ANY_DEPTH = 0.05, 0.15     # as long as the search before: when it will end is not known
 # Of the time that is left, looking ahead before a hopeless search within a node budget; and of
 # that, the small depths.
 NEARLY_ALL, SMALL_FIRST = 0.9, 0.6
 HALF = 0.5              # of the time that is left for discrepancies that are asked for
-PRICED_DEPTHS = 5, S.ANY_DEPTH      # follow the small depths where a price limits the depth
-HALF_OF_THE_TIME = 3, 5, S.ANY_DEPTH
 DEEP_BYTES = 2 ** 28    # of the levels of a search without a limit on depth
 
 
@@ -73,14 +72,14 @@ def run_at_any_depth(kind, model, rows, clock, search):
     """Fit without a limit on depth; return the best tree and the report.
 
     The small depths come first: their trees are soon found, and proved optimal at any depth where
-    the splits of a deeper tree alone cost as much.  Where splits have a price, a search follows
-    whose subproblems have no depth: the price ends it.
+    the splits of a deeper tree alone cost as much.  The last search has all node budgets, or, where
+    splits have a price, subproblems that have no depth: the price ends it.
     """
     fit, run, tree = None, None, None
-    for depth in (*SMALL_DEPTHS, *PRICED_DEPTHS, None):
-        if depth in PRICED_DEPTHS and not run.price_limits_depth:
-            continue
-        limited = clock.time_limit is not None and depth in HALF_OF_THE_TIME
+    for depth in (*SMALL_DEPTHS, None):
+        if depth is None and run.price_limits_depth:
+            depth = S.ANY_DEPTH
+        limited = clock.time_limit is not None and depth == 3
         until = Clock(clock.remaining / 2) if limited else clock
         before = run
         if fit is None:
@@ -101,7 +100,7 @@ def run_at_any_depth(kind, model, rows, clock, search):
         if before is not None:
             for name, count in counters.items():
                 fit.counters[name] = fit.counters.get(name, 0) + count
-        if fit.ended == "interrupted" or depth is None:
+        if fit.ended == "interrupted" or depth not in SMALL_DEPTHS:
             break
         if fit.ended == "optimal":
             if fit.objective - fit.bound <= run.unit * run.solver.rounding \
@@ -169,7 +168,7 @@ class Run:
         # A deeper tree has more splits than the depth.
         self.ceiling = np.inf if whole else (problem.offset + self.solver.least
                                              + (self.depth + 1) * self.solver.penalty)
-        self.any_depth = depth is not None
+        self.any_depth, self.looked = depth is not None, 2
         self.within = None
         if self.allowed is not None:
             self.within = AllowedSearch(self.solver, self.allowed, clock, self.adopt_allowed)
@@ -268,13 +267,14 @@ class Run:
         """Note incumbent and bound, if one of them is new."""
         incumbent = min(self.solver.incumbent(), self.upper) + self.problem.offset
         self.bound = min(self.solver.bound() + self.problem.offset, incumbent, self.ceiling)
-        known = self.shown(incumbent), max(self.known, self.shown(self.bound))
+        self.known = max(self.known, self.shown(self.bound))
+        known = self.shown(incumbent), self.known
         if not self.fit.trace or self.fit.trace[-1][1:3] != known or event != "search":
             self.fit.note(event, *known)
 
     def note(self, cost, bound, event):
         """Add a line of costs of the search to the trace."""
-        self.fit.note(event, self.shown(cost), self.shown(bound))
+        self.fit.note(event, self.shown(cost), max(self.known, self.shown(bound)))
 
     def predict_time(self):
         """Tell from the first slice of a search how long all of it may take, to a factor of five.
@@ -356,14 +356,33 @@ class Run:
             if ended == "time_limit" or self.upper <= 0:
                 break
 
+    def ahead_at_any_depth(self, share):
+        """Grow trees without a limit on depth by looking ahead, a level further each time.
+
+        Optima of so many levels bound those of any depth, whose trees have more splits.
+        """
+        until, ended = Clock(self.clock.remaining * share), "heuristic"
+        while ended == "heuristic" and self.upper > 0 and self.looked < self.deepest:
+            horizon = self.looked + 1
+            solver = self.solver_of(horizon, 2 ** horizon - 1)
+            nested, first, ended = solver.lookahead_tree(self.deepest, horizon, until,
+                                                         FINISHING / 4)
+            self.adopt(nested, f"look-ahead {horizon}")
+            if ended == "interrupted":
+                raise KeyboardInterrupt
+            if first is not None:
+                self.looked, most = horizon, solver.least + (horizon + 1) * solver.penalty
+                self.known = max(self.known, self.shown(self.problem.offset + min(first, most)))
+
     @property
     def looks(self):
         """The looks for good trees that a search under a time limit takes turns with."""
-        if not self.takes_turns or self.depth == S.ANY_DEPTH \
-                or np.ndim(self.model.split_penalty) \
+        if not self.takes_turns or np.ndim(self.model.split_penalty) \
                 or self.options.discrepancy_search is not None or self.options.deepening \
                 or self.smallest < self.nodes or self.depth < 4 or self.horizon < self.depth:
             return ()
+        if self.depth == S.ANY_DEPTH:
+            return self.ahead_at_any_depth, self.ahead_at_any_depth
         if self.nodes >= 2 ** self.depth - 1:
             return self.ahead, self.explore
         return (self.ahead,) if self.cut_depth >= 4 else ()
@@ -382,7 +401,8 @@ class Run:
         self.adopt_found(self.depth, "search")
         if k == 0 and self.hopeless and self.rows.errors is not None:
             self.aside(self.ask_errors)
-        self.aside(look, LOOKS[self.hopeless][k])
+        shares = LOOKS_AT_ANY_DEPTH if self.depth == S.ANY_DEPTH else LOOKS[self.hopeless]
+        self.aside(look, shares[k])
         return False
 
     def glance(self):

@@ -6,6 +6,7 @@ from naive import class_leaves, least_costs, sides, square_leaves
 from scale import SCALE
 
 from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch
+from odtlib.murtree import run
 
 
 def noisy(seed, n_rows=40, n_columns=6):
@@ -80,6 +81,25 @@ def test_a_price_alone_limits_the_depth(seed):
         assert model.report_.objective == pytest.approx(expected)
         assert model.verify(X, y, weight) == pytest.approx(expected)
         assert "any depth" in model.report_.proof
+
+
+@pytest.mark.parametrize("kind", [MurTreeClassifier, MurTreeRegressor])
+@pytest.mark.parametrize("seed", range(6 * SCALE))
+def test_looks_ahead_leave_optimum_and_bounds_right(seed, kind, monkeypatch):
+    """The search rests until the looks have gone as far ahead as any tree is deep."""
+    monkeypatch.setattr(run, "TURNS", (0.0, 0.0))
+    monkeypatch.setattr(run, "LOOKS_AT_ANY_DEPTH", (0.5, 0.5))
+    X, y = noisy(seed, 80, 6)
+    penalty = (0.4, 1.0)[seed % 2]
+    looked = kind(None, binarizer=None, split_penalty=penalty, time_limit=1e4).fit(X, y)
+    expected = kind(6, binarizer=None, split_penalty=penalty).fit(X, y).report_.objective
+    assert looked.report_.status == "optimal"
+    assert looked.report_.objective == pytest.approx(expected) == looked.verify(X, y)
+    events = looked.report_.events
+    assert any("look-ahead" in event for *_, event in events) or expected == pytest.approx(
+        kind(4, binarizer=None, split_penalty=penalty).fit(X, y).report_.objective)
+    assert all(bound <= expected + 1e-9 for _, _, bound, _ in events)
+    assert [bound for _, _, bound, _ in events] == sorted(bound for _, _, bound, _ in events)
 
 
 def test_a_tree_deeper_than_any_full_one_is_found_and_proved():
