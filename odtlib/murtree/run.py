@@ -33,7 +33,7 @@ HOPELESS = 5            # times the time limit: a predicted search that gets no 
 # Of the time that is left, looking ahead and discrepancies: before a search that may end in time,
 # which has most of the limit, and before a hopeless one.
 LOOKS = {False: (0.2, 0.1), True: (0.5, 0.5)}
-LOOKS_AT_ANY_DEPTH = 0.05, 0.15     # as long as the search before: when it will end is not known
+AT_ANY_DEPTH = 0.2, 0.2     # shares of a search that no depth limits, and of one look ahead
 # Of the time that is left, looking ahead before a hopeless search within a node budget; and of
 # that, the small depths.
 NEARLY_ALL, SMALL_FIRST = 0.9, 0.6
@@ -91,10 +91,12 @@ def run_at_any_depth(kind, model, rows, clock, search):
                 if clock.expired:
                     raise TimeUp
                 run = kind(model, rows, until, search, depth=depth, fit=fit)
+                run.begin_from(tree)
+                if depth == S.ANY_DEPTH:
+                    run.look(before.solver, before.depth, clock)
             if fit.stopped:
                 tree = run.improved(tree, Clock(FINISHING))
                 break
-            run.begin_from(tree)
         rows = rows._replace(problem=run.problem)
         tree = run.solved()
         if before is not None:
@@ -356,23 +358,26 @@ class Run:
             if ended == "time_limit" or self.upper <= 0:
                 break
 
-    def ahead_at_any_depth(self, share):
-        """Grow trees without a limit on depth by looking ahead, a level further each time.
+    def look(self, solver, horizon, until):
+        """Grow a tree without a limit on depth by looking ahead; tell whether there was time.
 
-        Optima of so many levels bound those of any depth, whose trees have more splits.
+        The optimum of so many levels bounds those of any depth, whose trees have more splits.
         """
-        until, ended = Clock(self.clock.remaining * share), "heuristic"
-        while ended == "heuristic" and self.upper > 0 and self.looked < self.deepest:
+        nested, first, ended = solver.lookahead_tree(self.deepest, horizon, until, FINISHING / 4)
+        self.adopt(nested, f"look-ahead {horizon}")
+        if ended == "interrupted":
+            raise KeyboardInterrupt
+        if first is not None:
+            self.looked, most = horizon, solver.least + (horizon + 1) * solver.penalty
+            self.known = max(self.known, self.shown(self.problem.offset + min(first, most)))
+        return ended == "heuristic"
+
+    def ahead_at_any_depth(self, share):
+        """Look further and further ahead."""
+        until, timely = Clock(self.clock.remaining * share), True
+        while timely and self.upper > 0 and self.looked < self.deepest:
             horizon = self.looked + 1
-            solver = self.solver_of(horizon, 2 ** horizon - 1)
-            nested, first, ended = solver.lookahead_tree(self.deepest, horizon, until,
-                                                         FINISHING / 4)
-            self.adopt(nested, f"look-ahead {horizon}")
-            if ended == "interrupted":
-                raise KeyboardInterrupt
-            if first is not None:
-                self.looked, most = horizon, solver.least + (horizon + 1) * solver.penalty
-                self.known = max(self.known, self.shown(self.problem.offset + min(first, most)))
+            timely = self.look(self.solver_of(horizon, 2 ** horizon - 1), horizon, until)
 
     @property
     def looks(self):
@@ -382,7 +387,7 @@ class Run:
                 or self.smallest < self.nodes or self.depth < 4 or self.horizon < self.depth:
             return ()
         if self.depth == S.ANY_DEPTH:
-            return self.ahead_at_any_depth, self.ahead_at_any_depth
+            return (self.ahead_at_any_depth,)
         if self.nodes >= 2 ** self.depth - 1:
             return self.ahead, self.explore
         return (self.ahead,) if self.cut_depth >= 4 else ()
@@ -395,14 +400,15 @@ class Run:
     def turn(self, k, look):
         """Search for a small part of the time limit, then look; tell whether the search ended."""
         solver, limit = self.solver, self.clock.time_limit
-        turn = Clock(min(self.clock.remaining, 0.0 if self.hopeless else TURNS[k] * limit))
+        any_depth = self.depth == S.ANY_DEPTH
+        seconds = (AT_ANY_DEPTH[0] if any_depth else TURNS[k]) * limit
+        turn = Clock(min(self.clock.remaining, 0.0 if self.hopeless else seconds))
         if solver.solve(self.depth, self.nodes, upper=self.upper, clock=turn, watch=self.watch):
             return True
         self.adopt_found(self.depth, "search")
         if k == 0 and self.hopeless and self.rows.errors is not None:
             self.aside(self.ask_errors)
-        shares = LOOKS_AT_ANY_DEPTH if self.depth == S.ANY_DEPTH else LOOKS[self.hopeless]
-        self.aside(look, shares[k])
+        self.aside(look, AT_ANY_DEPTH[1] if any_depth else LOOKS[self.hopeless][k])
         return False
 
     def glance(self):
@@ -600,7 +606,8 @@ class Run:
 
     def improved(self, tree, clock):
         """Return the best of a tree and those that quick methods give: never worse than CART."""
-        tree = min([*([] if tree is None else [tree]), *self.quick(clock)], key=self.cost)
+        known = [one for one in (tree, self.start) if one is not None]
+        tree = min([*known, *self.quick(clock)], key=self.cost)
         self.fit.objective = self.shown(self.cost(tree))
         return tree
 

@@ -647,7 +647,8 @@ class Solver:
             column = None
             try:
                 within = min(depth, horizon if finishing is None else 2)
-                if self.solve(within, 2 ** within - 1, clock=finishing or clock,
+                nodes = min(2 ** within - 1, self._sizes["max_nodes"])
+                if self.solve(within, nodes, clock=finishing or clock,
                               rows=None if len(rows) == len(self.problem.bits) else rows):
                     value, root = self.value(), self.root()
                     if finishing is None and first is None:
