@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
-from odtbook.try_command import write_whole
 from odtlib.text import visible
 
 
 def to_write(path: str | Path, *inputs: str | Path) -> Path:
-    """Return where a command will write; ValueError for a file that it reads, or without a folder.
+    """Return where a command will write; ValueError for a file that it reads, or cannot write.
 
     It is called before the work, which may take minutes.
     """
@@ -21,6 +21,10 @@ def to_write(path: str | Path, *inputs: str | Path) -> Path:
         raise ValueError(f"{path} is a folder; name a file.")
     if any(path.exists() and Path(given).exists() and path.samefile(given) for given in inputs):
         raise ValueError(f"{path} is what the command reads; name another file to write.")
+    written = path if path.exists() and not path.is_file() else path.resolve().parent
+    if not os.access(written, os.W_OK):
+        raise ValueError(f"{path}: nothing can be written in {written}; name a file in another "
+                         "folder.")
     return path
 
 
@@ -36,3 +40,14 @@ def hand_over(path: Path, content: str | bytes) -> None:
             return
         print(visible(f"odt: {path.name} was there, and is replaced"), file=sys.stderr, flush=True)
     write_whole(path, content)
+
+
+def write_whole(path: Path, text: str | bytes) -> None:
+    """Write a file under another name and rename it, so that it is there as a whole or not."""
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        beside.write_bytes(text.encode() if isinstance(text, str) else text)
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise OSError(error.errno, f"cannot be written ({error.strerror})", str(path)) from None

@@ -39,12 +39,14 @@ def run(options) -> int:
     needs("pandas", "tables", "odt referee")
     from odtbook.files import hand_over, to_write
     from odtbook.referee import referee
-    from odtbook.tables import read_table
+    from odtbook.tables import printable, read_table
     save = to_write(options.save, options.tree, options.data) if options.save else None
     if not Path(options.tree).exists() or Path(options.tree).is_dir():
         raise FileNotFoundError(f"there is no file {options.tree!r}; give that of a tree.")
     table = read_table(options.data, options.target)
-    print(table.report, file=sys.stderr)
+    for line in table.report.lines:
+        if "dropped" in line or "left out" in line:
+            print(printable(f"odt: {line}"), file=sys.stderr)
     verdict = referee(
         Path(options.tree), table.X, table.y, max_depth=options.depth, max_nodes=options.nodes,
         min_samples_leaf=options.leaf, split_penalty=options.price, time_limit=options.time,

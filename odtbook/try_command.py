@@ -11,6 +11,7 @@ from base64 import b64encode
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from odtbook.files import to_write, write_whole
 from odtlib.requirements import needs
 
 TEMPLATE = Path(__file__).with_name("try_page.html.j2")
@@ -90,8 +91,7 @@ def _try(options):
         page = Path(options.output or f"{stem}-tree.html")
         if page.suffix != ".html":
             raise ValueError(f"--output {page} is no page; give a name that ends in .html.")
-        if page.parent != Path() and not page.parent.is_dir():
-            raise ValueError(f"there is no folder {page.parent}; make it, or leave --output out.")
+        to_write(page)
         say(f"reading {options.file}")
         parameters = {
             "dataset": str(source), "target": options.target, "task": options.task,
@@ -136,17 +136,6 @@ def _keep_others(page, source, say):
         if path.resolve() == Path(source).resolve() or not ours:
             raise ValueError(f"{path} exists, and is not as an earlier odt try wrote it; move it, "
                              "or give another --output.")
-
-
-def write_whole(path: Path, text: str | bytes) -> None:
-    """Write a file under another name and rename it, so that it is there as a whole or not."""
-    beside = path.with_name(f".{path.name}.part")
-    try:
-        beside.write_bytes(text.encode() if isinstance(text, str) else text)
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise OSError(error.errno, f"cannot be written ({error.strerror})", str(path)) from None
 
 
 def _mark(content):

@@ -45,11 +45,11 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
+from odtbook.files import write_whole
 from odtbook.statistics import corrected_interval
 from odtbook.tables import Lines, Table
 from odtbook.tables import table_of as table_of
 from odtbook.tables.words import listed, one_line
-from odtbook.try_command import write_whole
 from odtlib import MurTreeClassifier, MurTreeRegressor, TunedCARTClassifier, __version__
 from odtlib.report import Clock
 from odtlib.text import threshold_text

@@ -91,3 +91,15 @@ def test_links_stay_links_and_pipes_are_written_to(tmp_path, capsys):
     (tmp_path / "n\x1b[31m").write_text("old")
     hand_over(tmp_path / "n\x1b[31m", "new")
     assert "\x1b" not in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_the_work(
+        tree_and_table, monkeypatch, capsys):
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: (
+        path != tree_and_table.resolve() and access(path, mode)))
+    for command in (["try", "d.csv"], ["referee", "best.json", "d.csv", "--save", "a.npz"],
+                    ["figure", "2.1"]):
+        assert main(command) == 2
+        said = capsys.readouterr()
+        assert "nothing can be written in" in said.err and not said.out

@@ -189,7 +189,7 @@ def test_a_run_that_is_ended_leaves_nothing_half(tmp_path, capsys, monkeypatch):
 
 
 def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
-    from odtbook.try_command import write_whole
+    from odtbook.files import write_whole
     write_whole(tmp_path / "a.txt", "old")
     with pytest.raises(OSError, match="cannot be written"):
         write_whole(tmp_path / "no" / "b.txt", "new")
