@@ -1,6 +1,8 @@
 """What holds for every additive objective: limits, threads, starts, forms, and clear refusals."""
 
 import pickle
+from functools import partial
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -201,6 +203,10 @@ def own(cost, **others):
 @pytest.mark.parametrize(("objective", "match"), [
     (own(lambda s: s.unknown()), "does not compile .*unknown"),
     (own(lambda s: "much"), "does not compile .it returns"),
+    (own(min), "does not compile .*not a function"),
+    (own(np.min), "does not compile .*not a function"),
+    (own(partial(max, 1.0)), "does not compile .*not a function"),
+    (own(lambda s, power=2: s[2]), "does not compile .*takes 2 arguments"),
     (own(lambda s: -s[0]), "must not be negative"),
     (own(lambda s: 1.0 + s[0]), "is 1 for sums of zero"),
     (own(lambda s: np.sqrt(s[0])), r"for the sums \[.*\] and \[.*\] together"),
@@ -227,6 +233,10 @@ def test_what_is_wrong_with_an_objective_is_said_in_one_sentence(objective, matc
 PRICE = 1.0
 
 
+def constant_cost(sums):
+    return sums[2]
+
+
 def test_code_is_compiled_again_where_what_it_reads_has_changed(monkeypatch):
     """The same function over other globals once minimised the cost of the first fit."""
     X, y = table(60, 4)
@@ -242,6 +252,16 @@ def test_code_is_compiled_again_where_what_it_reads_has_changed(monkeypatch):
     factor[1] = 2.0
     assert model.fit(X, y).report_.objective == pytest.approx(6 * first)
     assert model.verify(X, y) == pytest.approx(6 * first)
+    settings = ModuleType("settings")
+    settings.price = 1.0
+    priced = MurTreeRegressor(0, loss=own(lambda sums: settings.price * sums[2]))
+    first = priced.fit(X, y).report_.objective
+    settings.price = 5.0
+    assert priced.fit(X, y).report_.objective == 5 * first
+    cost = constant_cost
+    once = MurTreeRegressor(2, loss=own(cost)).fit(X, y).report_.objective
+    monkeypatch.setattr(cost, "__code__", (lambda sums: 2.0 * sums[2]).__code__)   # autoreload
+    assert MurTreeRegressor(2, loss=own(cost)).fit(X, y).report_.objective == 2 * once
 
 
 @pytest.mark.parametrize("label", [0.5, 7])

@@ -6,9 +6,10 @@ import time
 from collections.abc import Hashable
 from copy import copy
 from functools import lru_cache
-from inspect import getclosurevars, isfunction
+from inspect import getclosurevars, isfunction, ismethod
 from math import fsum
 from numbers import Integral
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -164,21 +165,29 @@ class AdditiveObjective:
 def own_address(make, function, n_sums, outside):
     """Compile or load a kernel made for a function; return it, as it must live, and its address.
 
-    ``outside`` is what the function reads beside its arguments, which its code holds.
+    ``outside`` is the code of the function and what it reads beside its arguments.
     """
     kernel = _additive.compiled(make, function, n_sums)
     return kernel, address_of(kernel, _additive.OWN)
 
 
 def _outside(function):
-    """Return the values of what a function reads beside its arguments, as they are now."""
+    """Return the code of a function, and what it reads beside its arguments, as they are now."""
     function = getattr(function, "py_func", function)
     if not isfunction(function):
         return ()
-    held = getclosurevars(function)
-    return tuple((name, type(value), value.tobytes() if isinstance(value, np.ndarray) else
-                  value if isinstance(value, Hashable) else id(value))
-                 for name, value in {**held.globals, **held.nonlocals}.items())
+    held, names = getclosurevars(function), function.__code__.co_names
+    return function.__code__, *((name, _as_it_is(value, names)) for name, value
+                                in {**held.globals, **held.nonlocals}.items())
+
+
+def _as_it_is(value, names):
+    """Return what tells a value from others, also where it is changed; of a module some names."""
+    if isinstance(value, ModuleType):
+        return tuple(_as_it_is(getattr(value, name, None), ()) for name in names)
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    return type(value), value if isinstance(value, Hashable) else id(value)
 
 
 def _compilations():
@@ -220,12 +229,12 @@ class FittedObjective:
         function, make = getattr(self.objective, name), MAKE[name]
         if function is None:
             return None, 0
-        if hasattr(function, "__self__"):
+        if ismethod(function):
             raise ValueError(f"{name} of {self.objective!r} is a method with self; make it a "
                              "staticmethod: compiled code sees the sums alone.")
         try:
             return own_address(make, function, n_sums, _outside(function))
-        except NumbaError as error:
+        except (NumbaError, TypeError) as error:    # or no function of the sums alone
             lines = [line.strip(" >") for line in str(error).splitlines() if line.strip(" >")]
             lines = lines[lines[0].startswith("Failed"):]
             reason = " ".join(lines[:1 + lines[0].endswith(":")])
