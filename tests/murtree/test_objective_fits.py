@@ -264,6 +264,23 @@ def test_code_is_compiled_again_where_what_it_reads_has_changed(monkeypatch):
     assert MurTreeRegressor(2, loss=own(cost)).fit(X, y).report_.objective == 2 * once
 
 
+def test_what_statistics_writes_to_its_arguments_is_lost():
+    """The caller's targets were centred, and the tree had three times the weight."""
+    def centred(X, y, weight):
+        y -= y.mean()
+        weight *= 3
+        return np.column_stack([weight, weight * y, weight * y ** 2])
+
+    X, y = table(60, 4)
+    given, weight = y.copy(), np.full(60, 2.0)
+    mine = AdditiveObjective(centred, lambda s: s[2] - s[1] ** 2 / s[0] if s[0] > 0 else 0.0,
+                             lambda s: s[1] / s[0])
+    model = MurTreeRegressor(2, loss=mine).fit(X, y, weight)
+    assert model.verify(X, y, weight) == pytest.approx(model.report_.objective)
+    assert np.array_equal(y, given) and np.array_equal(weight, np.full(60, 2.0))
+    assert model.tree_.weight[0] == 120
+
+
 @pytest.mark.parametrize("label", [0.5, 7])
 def test_a_leaf_predicts_the_position_of_a_label(label):
     X, y = table(60, 4)

@@ -66,7 +66,8 @@ class AdditiveObjective:
         ``statistics(X, y, sample_weight)`` returns the numbers of the rows, (n_rows, K), or these
         and what every tree costs anyway.  ``X`` is as given to ``fit``, checked; ``y`` the targets,
         or the positions of the labels among ``classes_``; weights are one where none are given.
-        Attributes that it sets are there for ``leaf_value``.
+        Attributes that it sets are there for ``leaf_value``; what it writes to ``y`` and the
+        weights is lost.
     leaf_cost : callable
         ``leaf_cost(sums)`` returns what a leaf costs, given the sums of the numbers of its rows,
         (K,).  It is compiled by numba, so it uses numbers and functions of NumPy only, and globals
@@ -115,7 +116,8 @@ class AdditiveObjective:
             if getattr(self, name) is None:
                 raise ValueError(f"{self!r} has no {name}; write it as a method, or give a "
                                  "function.")
-        made = self.statistics(X, y, np.ones(len(y)) if weight is None else weight)
+        made = self.statistics(X, np.array(y), np.ones(len(y)) if weight is None else
+                               np.array(weight))    # copies: what it writes to them is lost
         numbers, constant = made if isinstance(made, tuple) else (made, 0.0)
         numbers = np.array(numbers, np.float64, ndmin=1)
         if numbers.ndim != 2 or len(numbers) != len(y) or numbers.shape[1] == 0:
