@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -296,8 +297,7 @@ def protocol(question: Question, seconds: float, leaves: int = 2) -> dict[str, t
          HistGradientBoostingRegressor))
 
     def grown(rows, price=0.0, **limits):
-        spread = 1.0 if classes else float(np.var(table.y[rows]))
-        return cart(min_samples_leaf=least, ccp_alpha=price * spread, **limits, **draws)
+        return cart(min_samples_leaf=least, ccp_alpha=price, **limits, **draws)
 
     def searched(rows, max_depth, price, objective):
         weight, y = question.row_weights(rows), table.y[rows]
@@ -391,6 +391,9 @@ def _fitted(question, estimator, rows, encoded=None):
         estimator = DummyClassifier()
     # no class_weight, in which scikit-learn takes the label "01" for 1
     last = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+    if not question.classes:        # scikit-learn's trees see no variance below 2e-16
+        estimator = TransformedTargetRegressor(
+            estimator, transformer=StandardScaler(), check_inverse=False)
     return estimator.fit(encoded[rows], y, **{f"{last}sample_weight": weight}), encoded
 
 

@@ -599,6 +599,20 @@ def test_every_method_tells_small_and_close_numbers_apart():
         assert " 0.0 points more rows than CART" in trying._rule(question)
 
 
+def test_every_method_tells_small_targets_apart():
+    """scikit-learn's trees take a variance below 2e-16 for none."""
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 8, 200)
+    shares = []
+    for unit in (1.0, 1e-11):
+        table = read_table(pd.DataFrame({"x": x, "y": unit * (x + rng.normal(size=200) / 9)}), "y")
+        question = trying.ask(table, max_depth=3, seconds=60)
+        train, test = trying.folds_of(table.y, 5, table.task, 0)[0]
+        answers = trying._fold(question, train, test, 1.0, np.inf, 1).answers
+        shares.append([question.score(table.y[test], answer) for answer, _ in answers.values()])
+    assert len(shares[0]) == 7 and np.min(shares) > 0.9
+
+
 def test_copies_of_a_row_are_not_learned_from_and_tested_on():
     """A forest would know them by heart; equal rows of few values are no copies."""
     rng = np.random.default_rng(0)
