@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from odtlib import DecisionTree, MurTreeClassifier, MurTreeRegressor, MurTreeSearch, SurvivalTree
+from odtlib.binarize import ThresholdBinarizer
 from odtlib.murtree.objectives.survival import StepFunction
 from odtlib.objectives import (
     AdditiveObjective,
@@ -345,6 +346,20 @@ def test_the_impurity_of_a_survival_tree_is_its_likelihood_in_any_unit_of_time()
     days["time"] *= 365.0
     assert np.array_equal(SurvivalTree(2).fit(X, days, weight).feature_importances_,
                           model.feature_importances_)
+
+
+def test_a_survival_tree_orders_categories_in_any_unit_of_time():
+    rng = np.random.default_rng(1)
+    y = known(rng, 120)
+    X = pd.DataFrame({"ward": rng.choice(list("abcdefgh"), 120), "age": rng.integers(0, 9, 120)})
+    names = []
+    for unit in (1e-3, 1.0, 365.0):
+        times = y.copy()
+        times["time"] *= unit
+        model = SurvivalTree(2, binarizer=ThresholdBinarizer(ordered_categories=True)).fit(X, times)
+        names.append(model.binarizer_.get_feature_names_out().tolist())
+        assert model.verify(X, times) == pytest.approx(model.report_.objective)
+    assert names[0] == names[1] == names[2]
 
 
 def test_uneven_weights_are_summed_up_without_subtraction():

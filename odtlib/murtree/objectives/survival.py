@@ -194,6 +194,11 @@ class SurvivalTree(MurTreeRegressor):
         self.unique_times_, self.cumulated_hazard_ = cumulated_hazard(y, weight)
         return super()._solve(X, y, sample_weight, **task)
 
+    def _columns(self, X, y, sample_weight, clock=None):
+        """As in the base class; categories are ordered by their events beyond the expected ones."""
+        expected = self.cumulated_hazard_[np.searchsorted(self.unique_times_, y[:, 1])]
+        return super()._columns(X, y[:, 0] - expected, sample_weight, clock)
+
     def _with_weights(self, tree, rows, y, weight):
         """As in the base class; the impurity of a node is what it costs, by its weight."""
         tree = tree.with_weights(rows, y, weight)
