@@ -103,11 +103,10 @@ class CertifiedMixin:
 
         A program of a page, ``odtbook.check_certificate``, checks it without odtlib.  It proves the
         lower bound of the report, over the features or 0/1 columns that the search saw: ``X``, or
-        ``binarizer_.transform(X)``, with the parameters of the fit: after ``set_params`` it is that
-        of the new ones.  Weights that are no multiples of one power of two are rounded
-        down by parts in 1e14 of their sum, and the bound with them; a bound on a squared error is
-        lowered by at most some parts in 1e9 of the error of a single leaf and the penalty, which
-        allows for rounding.
+        ``binarizer_.transform(X)``; after ``set_params``, that of the new parameters.  Weights that
+        are no multiples of one power of two are rounded down by parts in 1e14 of their sum, and the
+        bound with them; a bound on a squared error is lowered by at most some parts in 1e9 of the
+        error of a single leaf and the penalty, which allows for rounding.
 
         For entropy, Gini, the Poisson deviance and survival the checker knows the cost of a leaf;
         the bound is lowered by some parts in 1e10 of the weights or counts (and is zero where these

@@ -88,8 +88,9 @@ class MurTreeClassifier(CertifiedColumns, GoodTreesMixin, BudgetPathMixin, Binar
         quantiles, "all" between any two values, which can make thousands of columns.  None refuses
         other features.  A transformer is cloned and fitted.  The tree is optimal for the columns
         that it makes.  Whole weights, unless their sum is large, move cuts as repeated rows do;
-        other weights do not.  Categories of a data frame become columns too; see ``ordered_categories``
-        of :class:`odtlib.binarize.MDLPBinarizer`.  A warning names what the columns leave out.
+        other weights do not.  Categories of a data frame become columns too; see
+        ``ordered_categories`` of :class:`odtlib.binarize.MDLPBinarizer`.  A warning names what the
+        columns leave out.
     search : MurTreeSearch or other search, optional
         Options of the search; None means ``MurTreeSearch()``.  The search as the paper prints it is
         ``odtbook.published.PaperSearch()``.
