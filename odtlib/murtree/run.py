@@ -93,7 +93,7 @@ def run_at_any_depth(kind, model, rows, clock, search):
                 run = kind(model, rows, until, search, depth=depth, fit=fit)
                 run.begin_from(tree)
                 if depth == S.ANY_DEPTH:
-                    run.look(before.solver, before.depth, clock)
+                    run.look(before.solver, before.depth, Clock(clock.remaining / 2))
             if fit.stopped:
                 tree = run.improved(tree, Clock(FINISHING))
                 break
