@@ -83,7 +83,6 @@ class Problem:
     offset: float             # score that every tree has: rows that contradict each other
     scale: float              # the largest cost of a tree
     counters: dict
-    unit: float = 1.0         # what a cost of 1 is in the objective
     least: float = 0.0        # no tree over all rows costs less, beside the offset
     lost: float = 0.0         # what a tree may cost more, as weights were rounded down
     class_weights: np.ndarray | None = None     # (n_classes,), if rows of a class weigh alike

@@ -77,7 +77,8 @@ def run_at_any_depth(kind, model, rows, clock, search):
     """
     fit, run, tree = None, None, None
     for depth in (*SMALL_DEPTHS, None):
-        if depth is None and run.price_limits_depth:
+        levels = run.levels_of_cheaper_trees(tree) if depth is None else None
+        if levels is not None:
             depth = S.ANY_DEPTH
         limited = clock.time_limit is not None and depth == 3
         until = Clock(clock.remaining / 2) if limited else clock
@@ -90,7 +91,7 @@ def run_at_any_depth(kind, model, rows, clock, search):
             with fit.stops():
                 if clock.expired:
                     raise TimeUp
-                run = kind(model, rows, until, search, depth=depth, fit=fit)
+                run = kind(model, rows, until, search, depth=depth, fit=fit, levels=levels)
                 run.begin_from(tree)
                 if depth == S.ANY_DEPTH:
                     run.look(before.solver, before.depth, Clock(clock.remaining / 2))
@@ -117,15 +118,17 @@ def run_at_any_depth(kind, model, rows, clock, search):
 class Run:
     """One fit: the rows, the start, the search, and the tree with its report.
 
-    With ``depth`` only trees of that depth are searched (``ANY_DEPTH``: those that the price of
-    splits allows), and what is proved holds for all; ``fit`` is then that of the depths before.
+    With ``depth`` only trees of that depth are searched, and what is proved holds for all; ``fit``
+    is then that of the depths before.  ``ANY_DEPTH`` takes ``levels``, of which no tree that is
+    wanted has more.
     """
 
     solver_type = Solver
     takes_turns = True      # False: no discrepancies, and so no turns under a time limit
 
-    def __init__(self, model, rows, clock, search, *, path=False, depth=None, fit=None, hear=None):
-        self.hear = hear                             # is told of every tree
+    def __init__(self, model, rows, clock, search, *, path=False, depth=None, fit=None, levels=None,
+                 hear=None):
+        self.hear, self.levels = hear, levels        # the first is told of every tree
         self.model, self.rows, self.clock, self.options = model, rows, clock, search
         self.columns, self.y, self.sample_weight = rows.columns, rows.y, rows.weight
         self.split_penalty = np.divide(model.split_penalty, rows.unit)
@@ -158,7 +161,7 @@ class Run:
         clock.leave_out(warm_up_search(problem.kernel, search))
         self.solver = self.solver_of(self.horizon, self.nodes)
         # The report says unit * cost + shift.
-        self.unit, self.shift = rows.unit * self.problem.unit, rows.shift
+        self.unit, self.shift = rows.unit, rows.shift
         self.fit = fit or Fit(clock, start=model._start_word(), verbose=model.verbose,
                               bound=-np.inf, scale=self.unit * problem.scale + abs(self.shift))
         self.bound, self.found = -np.inf, {}
@@ -182,29 +185,26 @@ class Run:
         model = self.model
         any_depth = depth == S.ANY_DEPTH
         return self.solver_type(
-            self.problem, self.deepest if any_depth else depth, nodes, any_depth=any_depth,
+            self.problem, self.levels if any_depth else depth, nodes, any_depth=any_depth,
             search=self.options, random_state=model.random_state,
-            split_penalty=self.split_penalty / self.problem.unit,
-            min_samples_leaf=model.min_samples_leaf, n_jobs=effective_n_jobs(model.n_jobs))
+            split_penalty=self.split_penalty, min_samples_leaf=model.min_samples_leaf,
+            n_jobs=effective_n_jobs(model.n_jobs))
 
-    @property
-    def deepest(self):
-        """The depth of the deepest subproblem that splits with a price lead to."""
-        problem = self.problem
-        with np.errstate(over="ignore"):                # a tiny price limits nothing
-            splits = problem.scale * problem.unit / self.split_penalty
-        return int(min(len(problem.bits), len(problem.columns), splits)) + 2
+    def levels_of_cheaper_trees(self, tree):
+        """Return of how many levels trees can be that cost less than one that was found.
 
-    @property
-    def price_limits_depth(self):
-        """Whether the price of a split keeps the trees without a limit on depth shallow enough."""
+        None where the price of a split does not tell, or a search of so many takes much memory.
+        """
         model, problem, options = self.model, self.problem, self.options
         if np.ndim(model.split_penalty) or model.split_penalty <= 0 or options.minimise_nodes \
                 or (model.max_nodes, model.max_leaf_nodes) != (None, None) \
                 or options.discrepancy_search is not None or options.deepening \
                 or limits_splits(options):
-            return False
-        return self.deepest * 8.0 * len(problem.columns) ** 2 <= DEEP_BYTES
+            return None
+        with np.errstate(over="ignore"):                # a tiny price limits nothing
+            splits = np.divide(self.cost(tree) - problem.offset, self.solver.penalty)
+        levels = int(min(len(problem.bits), len(problem.columns), max(0.0, splits))) + 2
+        return levels if levels * 8.0 * len(problem.columns) ** 2 <= DEEP_BYTES else None
 
     def prepared(self):
         """Return the reduced problem."""
@@ -363,7 +363,7 @@ class Run:
 
         The optimum of so many levels bounds those of any depth, whose trees have more splits.
         """
-        nested, first, ended = solver.lookahead_tree(self.deepest, horizon, until, FINISHING / 4)
+        nested, first, ended = solver.lookahead_tree(self.levels, horizon, until, FINISHING / 4)
         self.adopt(nested, f"look-ahead {horizon}")
         if ended == "interrupted":
             raise KeyboardInterrupt
@@ -375,7 +375,7 @@ class Run:
     def ahead_at_any_depth(self, share):
         """Look further and further ahead."""
         until, timely = Clock(self.clock.remaining * share), True
-        while timely and self.upper > 0 and self.looked < self.deepest:
+        while timely and self.upper > 0 and self.looked < self.levels:
             horizon = self.looked + 1
             timely = self.look(self.solver_of(horizon, 2 ** horizon - 1), horizon, until)
 
