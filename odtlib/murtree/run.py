@@ -33,7 +33,7 @@ HOPELESS = 5            # times the time limit: a predicted search that gets no 
 # Of the time that is left, looking ahead and discrepancies: before a search that may end in time,
 # which has most of the limit, and before a hopeless one.
 LOOKS = {False: (0.2, 0.1), True: (0.5, 0.5)}
-AT_ANY_DEPTH = 0.2, 0.2     # shares of a search that no depth limits, and of one look ahead
+AT_ANY_DEPTH = 0.2, 0.2     # of the limit a search without depths; of what is left, a look ahead
 # Of the time that is left, looking ahead before a hopeless search within a node budget; and of
 # that, the small depths.
 NEARLY_ALL, SMALL_FIRST = 0.9, 0.6
@@ -119,8 +119,8 @@ class Run:
     """One fit: the rows, the start, the search, and the tree with its report.
 
     With ``depth`` only trees of that depth are searched, and what is proved holds for all; ``fit``
-    is then that of the depths before.  ``ANY_DEPTH`` takes ``levels``, of which no tree that is
-    wanted has more.
+    is then that of the depths before.  With ``ANY_DEPTH`` no tree that is wanted has more than
+    ``levels`` levels.
     """
 
     solver_type = Solver
