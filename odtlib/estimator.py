@@ -318,8 +318,9 @@ class _TreeEstimator(DescribedParameters, WithParameters):
             self._check_names_of(start)
             if start._tree_over_columns and not self._makes_columns_of(start.tree_):
                 raise ValueError(f"start is a {type(start).__name__} whose tree tests columns that "
-                                 "its binariser made, and this fit makes others; give one whose "
-                                 "tree tests features, or a DecisionTree over these columns.")
+                                 "its binariser made, and this fit makes others; give one with the "
+                                 "same binarizer, one whose tree tests features, or a DecisionTree "
+                                 "over these columns.")
             return start.tree_
         if not hasattr(start, "tree_"):
             raise ValueError(f"start is a {type(start).__name__}; use None, a word, a "

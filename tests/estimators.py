@@ -80,11 +80,9 @@ _TINY = {"check_class_weight_classifiers":
 _BITS = {"check_sample_weight_equivalence_on_sparse_data":
          "the check gives numbers; the columns of a sparse table are zeros and ones"}
 EXPECTED_FAILURES = {
-    **{name: _TINY for name in CLASSIFIERS if name != "CARTClassifier"},
+    **{name: _TINY for name in CLASSIFIERS if "CART" not in name},
     **{name: {**_TINY, **_BITS} for name in ("MurTreeClassifier", "FlowOCTClassifier")},
     "MurTreeRegressor": _BITS,
-    "TunedCARTClassifier": {"check_sample_weight_equivalence_on_dense_data":
-                            "folds, and shares of the rows, count rows and not weights"},
     "ConstrainedForestRegressor": {"check_sample_weight_equivalence_on_dense_data":
                                    "a bootstrap draws rows and not weights"},
 }
