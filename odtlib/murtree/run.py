@@ -29,11 +29,11 @@ MAX_DISCREPANCIES = 16
 CUT_HORIZON = 3         # depths of the looks ahead whose trees are cut back to a node budget
 CUT_WORK = 2 ** 18      # splits times budget of a tree that is cut back: tenths of a second
 TURNS = 0.05, 0.15      # of the time limit: the search before it looks ahead, and after
+AT_ANY_DEPTH = 0.2      # the first of them for a search whose subproblems have no depth
 HOPELESS = 5            # times the time limit: a predicted search that gets no second turn
 # Of the time that is left, looking ahead and discrepancies: before a search that may end in time,
 # which has most of the limit, and before a hopeless one.
 LOOKS = {False: (0.2, 0.1), True: (0.5, 0.5)}
-AT_ANY_DEPTH = 0.2, 0.2     # of the limit a search without depths; of what is left, a look ahead
 # Of the time that is left, looking ahead before a hopeless search within a node budget; and of
 # that, the small depths.
 NEARLY_ALL, SMALL_FIRST = 0.9, 0.6
@@ -77,7 +77,7 @@ def run_at_any_depth(kind, model, rows, clock, search):
     """
     fit, run, tree = None, None, None
     for depth in (*SMALL_DEPTHS, None):
-        levels = run.levels_of_cheaper_trees(tree) if depth is None else None
+        levels = run.limit_levels(tree) if depth is None else None
         if levels is not None:
             depth = S.ANY_DEPTH
         limited = clock.time_limit is not None and depth == 3
@@ -190,7 +190,7 @@ class Run:
             split_penalty=self.split_penalty, min_samples_leaf=model.min_samples_leaf,
             n_jobs=effective_n_jobs(model.n_jobs))
 
-    def levels_of_cheaper_trees(self, tree):
+    def limit_levels(self, tree):
         """Return of how many levels trees can be that cost less than one that was found.
 
         None where the price of a split does not tell, or a search of so many takes much memory.
@@ -372,8 +372,8 @@ class Run:
             self.known = max(self.known, self.shown(self.problem.offset + min(first, most)))
         return ended == "heuristic"
 
-    def ahead_at_any_depth(self, share):
-        """Look further and further ahead."""
+    def look_further(self, share):
+        """Look ahead at any depth, a level further each time."""
         until, timely = Clock(self.clock.remaining * share), True
         while timely and self.upper > 0 and self.looked < self.levels:
             horizon = self.looked + 1
@@ -387,7 +387,7 @@ class Run:
                 or self.smallest < self.nodes or self.depth < 4 or self.horizon < self.depth:
             return ()
         if self.depth == S.ANY_DEPTH:
-            return (self.ahead_at_any_depth,)
+            return (self.look_further,)
         if self.nodes >= 2 ** self.depth - 1:
             return self.ahead, self.explore
         return (self.ahead,) if self.cut_depth >= 4 else ()
@@ -400,15 +400,14 @@ class Run:
     def turn(self, k, look):
         """Search for a small part of the time limit, then look; tell whether the search ended."""
         solver, limit = self.solver, self.clock.time_limit
-        any_depth = self.depth == S.ANY_DEPTH
-        seconds = (AT_ANY_DEPTH[0] if any_depth else TURNS[k]) * limit
+        seconds = limit * (AT_ANY_DEPTH if self.depth == S.ANY_DEPTH else TURNS[k])
         turn = Clock(min(self.clock.remaining, 0.0 if self.hopeless else seconds))
         if solver.solve(self.depth, self.nodes, upper=self.upper, clock=turn, watch=self.watch):
             return True
         self.adopt_found(self.depth, "search")
         if k == 0 and self.hopeless and self.rows.errors is not None:
             self.aside(self.ask_errors)
-        self.aside(look, AT_ANY_DEPTH[1] if any_depth else LOOKS[self.hopeless][k])
+        self.aside(look, LOOKS[self.hopeless][k])
         return False
 
     def glance(self):

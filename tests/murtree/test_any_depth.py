@@ -87,7 +87,8 @@ def test_a_price_alone_limits_the_depth(seed):
 @pytest.mark.parametrize("seed", range(6 * SCALE))
 def test_looks_ahead_leave_optimum_and_bounds_right(seed, kind, monkeypatch):
     """The search rests until the looks have gone as far ahead as any tree is deep."""
-    monkeypatch.setattr(run, "AT_ANY_DEPTH", (0.0, 0.9))
+    monkeypatch.setattr(run, "AT_ANY_DEPTH", 0.0)
+    monkeypatch.setattr(run, "LOOKS", {False: (0.9, 0.9)})
     X, y = noisy(seed, 80, 6)
     penalty = (0.4, 1.0)[seed % 2]
     looked = kind(None, binarizer=None, split_penalty=penalty, time_limit=1e4).fit(X, y)

@@ -348,7 +348,8 @@ class FittedObjective:
         ``some`` are numbers of rows, ``sets`` (n, n_some) which of them are in each leaf, and
         ``last`` (n,) a row of it, where it has any.
         """
-        for rows, row in zip(sets[sets.any(axis=1)], some[last[sets.any(axis=1)]]):
+        filled = sets.any(axis=1)
+        for rows, row in zip(sets[filled], some[last[filled]], strict=True):
             whole = some[rows].sum(axis=0)
             with np.errstate(divide="ignore", invalid="ignore"):
                 share = some[rows] / some[rows, :1]
