@@ -44,6 +44,10 @@ class SquaredError:
         """Best feasible prediction."""
         return feasible.project(self.center(Y, w), self.weights)
 
+    def nearest(self, y, feasible):
+        """Feasible prediction nearest to one vector."""
+        return feasible.project(y, self.weights)
+
     def cost(self, Y, w, y):
         """Loss of predicting ``y``, one vector for all rows or one for each."""
         return float(w @ (self.weights * (Y - y) ** 2).sum(axis=1))
@@ -117,6 +121,9 @@ class PoissonDeviance(SquaredError):
 
     def medoid(self, Y, w, candidates):
         return candidates[_first_of_least(_poisson(w @ Y / w.sum(), candidates))]
+
+    def nearest(self, y, feasible):
+        return self.best(y[None], np.ones(1), feasible)     # a projection may be negative
 
     def best(self, Y, w, feasible):
         mean = w @ Y / w.sum()

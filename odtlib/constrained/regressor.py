@@ -257,6 +257,4 @@ class ConstrainedTreeRegressor(TreeRegressor):
         if len(candidates):
             return medoid(Y[rows], w[rows], distinct_rows(candidates)[0])
         # No row of the node is feasible (on_infeasible_targets="keep").
-        nearest = medoid(Y[rows], w[rows], Y[rows])
-        return loss.best(nearest[None], np.ones(1), feasible) if loss.name == "poisson" else \
-            feasible.project(nearest, loss.weights)
+        return loss.nearest(medoid(Y[rows], w[rows], Y[rows]), feasible)
