@@ -125,6 +125,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
     _solves_frames = False        # True: data frames with words reach _solve unchanged
     _accepts_missing = False      # True: NaN in X is a missing value
     _doubles_missing = False      # True: _solve gets features with missing values twice, filled in
+    _numbers_rows = False         # True: _solve is told which given rows have weight, as ``used``
     # "bits": sparse X of zeros and ones becomes uint8; "any": float64.
     _sparse: str | None = None
 
@@ -177,6 +178,8 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         for name, values in by_row.items():
             check_length(name, values, len(used))
             task[name] = values[used]
+        if self._numbers_rows:
+            task["used"] = used
         doubled = self._doubled_columns(X)
         rows = X if doubled is None else doubled.rows
         compile_seconds = self._warm_up(rows, targets, weight, **task)

@@ -303,17 +303,14 @@ class TunedCARTClassifier(TreeClassifier):
     time_limit: float | None = None
     random_state: int | np.random.RandomState | None = None
 
-    def _training_arrays(self, X, y, sample_weight):
-        arrays = super()._training_arrays(X, y, sample_weight)
-        self._used = arrays[-1]         # the rows with weight, among those that folds may number
-        return arrays
+    _numbers_rows = True        # folds may number the rows that were given
 
-    def _warm_up(self, X, y, sample_weight):
+    def _warm_up(self, X, y, sample_weight, used):
         return warm_up_trees()
 
-    def _solve(self, X, y, sample_weight):
+    def _solve(self, X, y, sample_weight, used):
         fit = Fit(Clock(self.time_limit))
-        clock, used = fit.clock, vars(self).pop("_used")
+        clock = fit.clock
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         combinations = self._combinations(len(y))
