@@ -305,7 +305,7 @@ class TunedCARTClassifier(TreeClassifier):
 
     _numbers_rows = True        # folds may number the rows that were given
 
-    def _warm_up(self, X, y, sample_weight, used):
+    def _warm_up(self, X, y, sample_weight, used=None):
         return warm_up_trees()
 
     def _solve(self, X, y, sample_weight, used):
