@@ -19,6 +19,7 @@ from odtbook import (
     try_command,
 )
 from odtbook.tables import printable
+from odtbook.tables.words import suggestion
 from odtlib import __version__
 from odtlib.requirements import needs
 
@@ -45,7 +46,7 @@ def main(arguments=None):
     _let_output_pass()
     options = None
     try:
-        options = _parser().parse_args(arguments)
+        options = _options(arguments)
         status = options.command(options)
     except (SystemExit, GeneratorExit):     # of --help, and of words that are not understood
         if unwritten := _written():
@@ -134,13 +135,23 @@ def _refusal(error, kept):
                f"odt, please report it{kept}")
 
 
+def _options(arguments):
+    parser = _parser()
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        command = parser.commands.get(options.chosen, parser)
+        command.error(f"unrecognized arguments: {' '.join(unknown)}"
+                      + suggestion(unknown[0].partition("=")[0], command._option_string_actions))
+    return options
+
+
 def _parser():
     parser = argparse.ArgumentParser(
         prog="odt", description="Data sets, experiments and records of the book, and forks of its "
         "templates. `odt COMMAND --help` explains a command.")
     parser.add_argument("--version", action="version", version=f"odtlib {__version__}")
     parser.set_defaults(command=lambda options: parser.print_help() or 0)
-    commands = parser.add_subparsers(metavar="COMMAND")
+    commands = parser.add_subparsers(metavar="COMMAND", dest="chosen")
 
     run = commands.add_parser(
         "run", help="run the grid of an experiment and write its records", description="Run the "
@@ -194,6 +205,7 @@ def _parser():
     for command in (compare_command, figure_command, referee_command, try_command, data_command,
                     exam_command, compile_command):
         command.add_parser(commands)
+    parser.commands = commands.choices
     return parser
 
 

@@ -8,8 +8,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from odtbook.experiments.book import PACKAGE, book_root, file_name, suggestion
+from odtbook.experiments.book import PACKAGE, book_root, file_name
 from odtbook.files import hand_over
+from odtbook.tables.words import suggestion
 from odtlib.requirements import needs
 
 if TYPE_CHECKING:

@@ -69,7 +69,7 @@ def check(exercise: str, answer: Any) -> Verdict:
     """
     known = exercises()
     if exercise not in known:
-        from odtbook.experiments.book import suggestion
+        from odtbook.tables.words import suggestion
         raise ValueError(f"there is no exercise {exercise!r} to check{suggestion(exercise, known)}"
                          f"; those that can be checked are {', '.join(known)}.")
     try:

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from odtbook.experiments.book import book_root, suggestion
+from odtbook.experiments.book import book_root
 from odtbook.experiments.records import COLUMNS
 from odtbook.experiments.templates import code_cell, read_notebook
+from odtbook.tables.words import suggestion
 
 PLAIN = (bool, int, float, str)
 ITEM = re.compile(r"[a-z]+\d{4} [TF]\d+\w*")     # a published table or figure: "firat2020 T7"

@@ -9,9 +9,10 @@ import os
 import sys
 from pathlib import Path
 
-from odtbook.experiments.book import book_root, file_name, suggestion, values_of
+from odtbook.experiments.book import book_root, file_name, values_of
 from odtbook.figure_code import figures, find
 from odtbook.files import hand_over, to_write
+from odtbook.tables.words import suggestion
 from odtlib.requirements import needs
 
 FORMATS = {".png": "image/png", ".svg": "image/svg+xml", ".pdf": "application/pdf"}

@@ -50,7 +50,7 @@ from odtbook.files import write_whole
 from odtbook.statistics import corrected_interval
 from odtbook.tables import Lines, Table
 from odtbook.tables import table_of as table_of
-from odtbook.tables.words import listed, one_line
+from odtbook.tables.words import listed, one_line, suggestion
 from odtlib import MurTreeClassifier, MurTreeRegressor, TunedCARTClassifier, __version__
 from odtlib.report import Clock
 from odtlib.text import threshold_text
@@ -258,8 +258,8 @@ def _by_label(given, labels, target):
     known, given = {str(label): label for label in labels.tolist()}, dict(given)
     for text, number in given.items():
         if str(text) not in known:
-            raise ValueError(f"{target!r} has no class {str(text)!r}; its classes are "
-                             f"{', '.join(list(known)[:20])}.")
+            raise ValueError(f"{target!r} has no class {str(text)!r}{suggestion(text, known)}; its "
+                             f"classes are {', '.join(list(known)[:20])}.")
         if not 0 < number < np.inf:
             raise ValueError(f"the class {str(text)!r} has a cost or weight of {number}; give a "
                              "number above 0.")
@@ -643,7 +643,7 @@ def certified(found: Found) -> Lines:
     Returns
     -------
     Lines
-        The claim in the checker's own words, or why there is none.
+        The claim in the checker's own words, with numbers of ten digits, or why there is none.
     """
     model, table, question = found.model, found.question.table, found.question
     report, weight, questions = model.report_, question.row_weights(), asked(found)
@@ -667,6 +667,7 @@ def certified(found: Found) -> Lines:
             path = Path(folder) / "proof.npz"
             model.certificate(table.X, table.y, weight).save(path)
             claim = _checked(path, np.asarray(columns), table.y, weight, model.time_limit)
+        claim = re.sub(r"\d+\.\d{10,}", lambda number: f"{float(number[0]):.10g}", claim)
         lines.append("The proof was written down, and a program of a page that knows nothing of "
                      f"the search has checked it: {claim}.")
     except ValueError as error:
@@ -1087,10 +1088,8 @@ def pays(judged: Judged) -> Lines:
         said.append(
             f"If nobody needs to read the model, take {best}: it is ahead of the optimal tree by "
             f"{text}." if sign > 0 else
-            (f"None of {', '.join(rest)} is clearly better than the optimal tree; the best of "
-             f"them, {best}," if len(rest) > 1 else
-             f"{best.capitalize()} is not clearly better than the optimal tree: it")
-            + f" differs from it by {text}."
+            (f"The best of {', '.join(rest)} is {best}: it" if len(rest) > 1 else best.capitalize())
+            + f" differs from the optimal tree by {text}: {words[sign]}"
             + f" A gain of {high:.1f} points is not excluded." * bool(open_))
     top = max(judged.found, key=lambda name: judged.interval(name, metric)[0])
     if metric != "cost" and judged.interval(top, metric)[0] >= TOO_GOOD:

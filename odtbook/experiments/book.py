@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
+
+from odtbook.tables.words import suggestion
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -178,9 +179,3 @@ def need_name(what, name, known):
     if name not in known:
         raise ValueError(f"there is no {what} {str(name)!r}{suggestion(name, known)}; use one of "
                          f"{', '.join(known)}.")
-
-
-def suggestion(name, known):
-    """Return " (did you mean ...?)" for the closest known name, or nothing."""
-    close = get_close_matches(str(name), [str(k) for k in known], n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from odtbook.tables import is_file
+from odtbook.tables.words import suggestion
 from odtlib.schema import ANY, brief, check
 
 from .book import changed_place, locate, values_of
@@ -194,9 +195,10 @@ def literal(text):
 def select(points, conditions, defaults):
     """Keep the points that meet every ``key=value`` condition."""
     for condition in conditions:
-        if "=" not in condition or condition.partition("=")[0] not in defaults:
-            raise ValueError(f"--only {condition} is not key=value with a known key; the keys are "
-                             f"{', '.join(defaults)}.")
+        name = condition.partition("=")[0]
+        if "=" not in condition or name not in defaults:
+            raise ValueError(f"--only {condition} is not key=value with a known key"
+                             f"{suggestion(name, defaults)}; the keys are {', '.join(defaults)}.")
     wanted = values_of(conditions)
     kept = [point for point in points
             if all(text_of(point[name]) & {*values} for name, values in wanted.items())]

@@ -136,6 +136,7 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
     declared = experiment.declared()
     points = {key(point): point for point in
               select(experiment.points(quick), only, experiment.template.defaults)}
+    experiment.template.refuse_values(points.values())
     place = experiment.place
     if executor is execute_notebook and not dask:
         need_papermill()

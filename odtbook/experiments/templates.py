@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import re
 from functools import lru_cache
+from importlib import import_module
+from inspect import signature
 from pathlib import Path
 
+from sklearn.utils._param_validation import validate_parameter_constraints
+
 from odtbook.tables import is_file, read_table
+from odtbook.tables.words import suggestion
 from odtlib.schema import ANY, brief, check, read_json
 
-from .book import find_notebook, suggestion
+from .book import find_notebook
 from .records import COLUMNS
 
 LARGEST_VALUE = 10_000   # bytes of a parameter
@@ -63,9 +69,47 @@ class Template:
                              f"{default!r}.")
         if allowed and value not in allowed:
             raise ValueError(f"{self.path.name}: {name} = {brief(value)} is not one of "
-                             f"{', '.join(map(repr, allowed))}.")
+                             f"{', '.join(map(repr, allowed))}{suggestion(value, allowed)}.")
         if name == "dataset" and not allowed:
             check_dataset(value)
+
+    def refuse_values(self, points):
+        """Raise ValueError for a value that an estimator refuses to which the notebook gives it."""
+        takers = self._takers()
+        for name, value in {f"{pair}": pair for point in points for pair in point.items()}.values():
+            for taker, parameter in takers.get(name, ()):
+                try:
+                    validate_parameter_constraints(
+                        {parameter: taker._parameter_constraints[parameter]}, {parameter: value},
+                        taker.__name__)
+                except ValueError as error:
+                    raise ValueError(f"{self.path.name}: {error}") from None
+
+    def _takers(self):
+        """Return the classes that take each parameter as it is, with its name there."""
+        from odtlib.estimator import TreeClassifier
+        classes, takers = {}, {}
+        for cell in self.notebook["cells"]:
+            nodes = []
+            with contextlib.suppress(SyntaxError):      # of text, and of magics
+                nodes = ast.walk(ast.parse(_source(cell)))
+            for node in nodes:      # imports of the cell come before what they are used in
+                if isinstance(node, ast.ImportFrom) and f"{node.module}".startswith(
+                        ("odtlib", "odtbook.formulations", "sklearn")):
+                    module = import_module(node.module)
+                    classes |= {one.asname or one.name: getattr(module, one.name, None)
+                                for one in node.names}
+                taker = classes.get(node.func.id) if isinstance(node, ast.Call) and isinstance(
+                    node.func, ast.Name) else None
+                if hasattr(taker, "_parameter_constraints"):
+                    given = [*zip(signature(taker).parameters, node.args),
+                             *((word.arg, word.value) for word in node.keywords)]
+                    for parameter, value in given:
+                        if isinstance(value, ast.Name) and value.id in self.defaults:
+                            takers.setdefault(value.id, []).append((taker, parameter))
+        for name in set(TreeClassifier._parameter_constraints).difference(self.choices):
+            takers.setdefault(name, [(TreeClassifier, name)])       # what all estimators take
+        return takers
 
 
 def read_notebook(path):

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from odtbook.tables.words import Lines as Lines
-from odtbook.tables.words import Report
+from odtbook.tables.words import Report, suggestion
 from odtbook.tables.words import printable as printable
 from odtlib.requirements import needs
 
@@ -192,7 +192,7 @@ def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
     if target not in frame.columns:
         above = [i for i, row in enumerate(frame.head(5).itertuples(index=False)) if target in row]
         raise ValueError(
-            f"there is no column {target!r}; the columns are "
+            f"there is no column {target!r}{suggestion(target, frame.columns)}; the columns are "
             f"{', '.join(name[:60] for name in frame.columns[:30])}"
             + (f" and {len(frame.columns) - 30} more" if len(frame.columns) > 30 else "")
             + (f". It stands in row {above[0]} below the names: delete the lines above it."
@@ -244,8 +244,9 @@ def _beside(option, name, frame, target):
     if name == target:
         raise ValueError(f"{option} {name!r} is the target; name another column.")
     if name not in frame.columns:
-        raise ValueError(f"{option} {name!r} is no column beside the target; those are "
-                         f"{', '.join(frame.columns.drop(target)[:30])}.")
+        others = frame.columns.drop(target)
+        raise ValueError(f"{option} {name!r} is no column beside the target"
+                         f"{suggestion(name, others)}; those are {', '.join(others[:30])}.")
     return name
 
 

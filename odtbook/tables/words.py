@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from html import escape
 
 #: Signs that steer a terminal, and those that turn the direction of a line.
@@ -94,3 +95,10 @@ def listed(values, most=3):
     shown = ", ".join(repr(value if len(str(value)) <= LONGEST else f"{value[:LONGEST]}…")
                       for value in values[:most])
     return shown + (f" and {len(values) - most} more" if len(values) > most else "")
+
+
+def suggestion(name, known):
+    """Return " (did you mean ...?)" for the closest known name, or nothing."""
+    spelt = {str(one).casefold(): str(one) for one in known}
+    close = get_close_matches(str(name).casefold(), spelt, n=1)
+    return f" (did you mean {spelt[close[0]]!r}?)" if close else ""

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from odtbook.experiments.book import need_name, suggestion
+from odtbook.experiments.book import need_name
+from odtbook.tables.words import suggestion
 
 from . import birbil2024, demirovic2022, firat2020, patel2023, render, verwer2019
 from .claims import Judged, judge_claim

@@ -28,6 +28,7 @@ def test_parameters_are_completed_with_defaults(toy):
 
 @pytest.mark.parametrize(("parameters", "says"), [
     ({"aa": 1}, "has no parameter 'aa' .did you mean 'a'"),
+    ({"A": 1}, "has no parameter 'A' .did you mean 'a'"),
     ({"a": "1"}, "a = '1' is str; give int"),
     ({"a": 1.5}, "a = 1.5 is float; give int"),
     ({"a": True}, "a = True is bool; give int"),
@@ -42,6 +43,27 @@ def test_wrong_parameters_are_refused(toy, parameters, says):
         template.complete(parameters)
     with pytest.raises(ValueError, match=says):
         experiments.execute(template.path, **parameters)
+
+
+@pytest.mark.parametrize(("words", "says"), [
+    ("murtree --set max_depth=-1", "'max_depth' parameter of MurTreeClassifier must be"),
+    ("murtree --set max_depth=2 --set max_depth=-1", "Got -1"),
+    ("survival --set max_depth=-1", "'max_depth' parameter of TreeClassifier must be"),
+    ("column_generation --set sample_share=2", "'sample_share' parameter of ThresholdSampling"),
+    ("milp --set n_jobs=0", "'n_jobs' parameter of TreeClassifier"),
+])
+def test_a_value_that_an_estimator_refuses_is_said_once_before_the_runs(
+        words, says, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", *words.split(), "--quick"]) == 2
+    said = capsys.readouterr()
+    assert said.err.count(says) == 1 and not said.out and not list(tmp_path.iterdir())
+
+
+def test_no_value_of_the_book_s_grids_is_refused():
+    for name in book.names():
+        grid = Experiment(name)
+        grid.template.refuse_values([*grid.points(), *grid.points(quick=True)])
 
 
 @pytest.mark.parametrize(("parameters", "says"), [

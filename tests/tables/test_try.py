@@ -424,6 +424,7 @@ def test_the_tree_of_a_rare_class_may_minimise_the_gini_impurity():
         found = trying.fit_tree(question)
         proved = str(trying.certified(found))
         assert f": {words}" in proved and "has checked it" in proved
+        assert not re.search(r"\.\d{10}", proved)
         assert ("Brier score" in proved) == (objective == "gini")
         leaves = pd.DataFrame({"yes": weight * yes, "no": weight * ~yes}).groupby(found.leaf).sum()
         least = leaves.min(axis=1) if objective == "errors" else \
@@ -513,6 +514,20 @@ def test_what_is_compared_is_what_is_shown():
                 assert ("chance" in line) <= (low <= 0 <= high)
                 assert ("it is ahead" in line) <= (low > 0)
                 assert not re.search(r"-0\.0+[^\d]", line)
+
+
+def test_rivals_that_are_worse_are_said_to_be():
+    table = read_table(rare(), "ill")
+    question = trying.ask(table, metric="accuracy", max_depth=2)
+    for away, says in ((-0.2, "it is worse."), (0.0, "chance."), (0.2, "it is ahead of")):
+        found = {name: np.where(np.arange(600) % 5 < 3 + (name == trying.TREE or away == 0),
+                                table.y, "never") if away < 0 else table.y
+                 for name in trying.protocol(question, 1.0)}
+        scores = {name: 0.7 + away * (name in ("forest", "boosting", "logistic regression"))
+                  for name in found}
+        said = [line for line in trying.pays(made(table, scores, found, metric="accuracy",
+                                                  max_depth=2)) if "logistic" in line]
+        assert len(said) == 1 and says in said[0], said
 
 
 def test_folds_that_agree_prove_little_where_rows_are_few():
@@ -823,12 +838,18 @@ def test_refusals(tmp_path, capsys):
                              "leave --cost, --class-weight and --metric out"),
                             (["--cost", "yes"], "CLASS=NUMBER"),
                             (["--cost", "yes=5"], "no class 'yes'"),
+                            (["--cost", "Well=5"], "no class 'Well' (did you mean 'well'?)"),
+                            (["--drop", "AGE"], "(did you mean 'age'?); those are"),
+                            (["--target", "Label"], "(did you mean 'label'?); the columns"),
                             (["--drop", "label"], "is the target"),
                             (["--groups", "no"], "--groups 'no' is no column beside"),
                             (["--groups", "label"], "--groups 'label' is the target"),
                             (["--task", "regression"], "holds words")):
         assert main(["try", str(path), "--target", "label", *output, *arguments]) == 2
         assert says in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["try", str(path), "--Target=label"])
+    assert "--Target=label (did you mean '--target'?)" in capsys.readouterr().err
     assert main(["try", str(tmp_path / "none.csv")]) == 2
     assert main(["try", "https://example.org/t.csv"]) == 2
     assert "addresses are not read" in capsys.readouterr().err
