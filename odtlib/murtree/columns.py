@@ -160,8 +160,11 @@ class BudgetPathMixin:
             bound = cost if whole else self.report_.lower_bound
             return status_of("time_limit", cost, bound, self.report_.scale) == "optimal"
 
-        return [PathEntry(nodes, cost, proved(cost), self._finished(tree))
+        path = [PathEntry(nodes, cost, proved(cost), self._finished(tree))
                 for nodes, cost, tree in entries]
+        if path[-1].optimal:        # the search may have found a larger tree of the same cost
+            self.tree_ = self.report_.tree = path[-1].tree
+        return path
 
     def _outcome(self, run, task):
         """Search; return tree and report, and the answer to a task."""

@@ -127,6 +127,17 @@ def test_deep_trees_with_penalties_by_level_equal_brute_force(seed):
     assert many.report_.objective == pytest.approx(50 * whole)
 
 
+@pytest.mark.parametrize("seed", [0, 30, 36, 44])
+def test_a_path_leaves_its_last_tree(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.integers(0, 2, (8, 3)).astype(np.uint8), rng.integers(0, 2, 8)
+    y[:2] = 0, 1
+    for options in {"objective": "balanced-accuracy"}, {"split_penalty": [0.1, 0]}:
+        model = MurTreeClassifier(2, **options)
+        last = model.path(X, y, rng.random(8))[-1]
+        assert model.tree_ is model.report_.tree is last.tree
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_regularisation_path_agrees_with_separate_runs(n_classes):
     X, y = blobs(n_classes=n_classes, n_columns=9)
