@@ -329,6 +329,11 @@ def test_what_cannot_be_combined_is_refused():
             ({"objective": "auc"}, {"y": y}, "objective")]:
         with pytest.raises(ValueError, match=match):
             MurTreeClassifier(2, **options).fit(X, **data)
+    for weight, match in ((1e15 * (y + 1), "exact for less than 2e.15"), (y + 0.5, "whole sample")):
+        with pytest.raises(ValueError, match=match):
+            MurTreeClassifier(2).pareto_front(X, y, weight)
+        with pytest.raises(ValueError, match=match):
+            MurTreeClassifier(2, max_disparity=0.1).fit(X, y, weight, protected=group)
     with pytest.raises(ValueError, match="cannot be combined with"):
         MurTreeClassifier(2, objective="f1").path(X, y)
     with pytest.raises(ValueError, match="objective='f1' cannot be combined with pareto_front"):
