@@ -311,7 +311,8 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         tree : DecisionTree
-            A tree over the features of ``fit``.
+            A tree over the features of ``fit``, or over columns that another binariser made of
+            them.
 
         Returns
         -------
@@ -320,28 +321,43 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If the tree splits a feature for which there is no threshold.
+            If the tree splits a feature for which there is no threshold, or asks for categories
+            for which there is no column.
         """
         check_is_fitted(self)
-        column, swap = np.full(tree.n_nodes, -1), self.lower_ == -np.inf
-        for node in np.flatnonzero(tree.feature >= 0):
-            feature = tree.feature[node]
-            usable = np.flatnonzero((self.feature_ == feature) & ~np.isnan(self.threshold_))
-            if not len(usable):
-                raise ValueError(f"the tree splits {tree.feature_name(feature)}, for which the "
-                                 "binariser made no threshold; give a tree that was grown over "
-                                 "the columns.")
-            threshold = tree.threshold[node]
-            distance = np.where(self.threshold_[usable] == threshold, 0.0,
-                                np.abs(self.threshold_[usable] - threshold))
-            if tree.missing_left is not None and tree.missing_left[node] >= 0:
-                like = (self.missing_ == swap)[usable] == tree.missing_left[node]
+        column, sides = np.full((2, tree.n_nodes), -1)
+        left, right, threshold = tree.left.copy(), tree.right.copy(), np.full(tree.n_nodes, 0.5)
+        for node, asked in tree.questions().items():
+            known = self.categories_.get(asked.column, ())
+            fits = asked.high == -np.inf if len(known) else asked.members is None
+            usable = np.flatnonzero((self.feature_ == asked.column) & fits)
+            lower, upper = self.lower_[usable], self.upper_[usable]
+            yes = np.isinf(lower) | (asked.high == -np.inf)     # where the column is 1
+            distance = np.abs(np.where(np.isinf(lower), upper, lower) - asked.high)
+            if asked.members is not None:
+                at, among = np.arange(len(known)), [one in asked.members for one in known]
+                alike = ((lower[:, None] < at) & (at <= upper[:, None])) == among
+                yes = alike.all(axis=1)
+                distance = np.where(yes | ~alike.any(axis=1), 0.0, np.inf)
+            elif asked.high == -np.inf:
+                distance = np.where(lower < np.inf, 1.0, 0.0)
+            if asked.gap is not None:
+                like = self.missing_[usable] == (yes == asked.gap)
                 distance = np.where(like | ~like.any(), distance, np.inf)
-            column[node] = usable[np.argmin(distance)]
-        n_columns = len(self.feature_)
-        over = tree.replace(feature=column, threshold=np.full(tree.n_nodes, 0.5),
-                            n_features=n_columns, feature_names=None, missing_left=None)
-        return over.remap(np.arange(n_columns), np.full(n_columns, 0.5), swap, n_columns)
+            if not len(usable) or distance.min() == np.inf:
+                name = tree.feature_name(tree.feature[node])
+                raise ValueError(f"the tree splits {name}, for which the binariser made no "
+                                 "threshold; give a tree that was grown over the columns.")
+            best = np.argmin(distance)
+            column[node] = usable[best]
+            if np.isnan(lower[best]):       # the numbers themselves
+                threshold[node] = asked.high if asked.high > -np.inf else np.inf
+            left[node], right[node] = (asked.no, asked.yes) if yes[best] else (asked.yes, asked.no)
+            sides[node] = -1 if asked.gap is None else asked.gap != yes[best]
+        return tree.replace(
+            feature=column, threshold=threshold, left=left, right=right, columns=None,
+            n_features=len(self.feature_), feature_names=None,
+            missing_left=None if tree.missing_left is None or not self._keeps_gaps else sides)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -312,31 +312,35 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         return nodes
 
     def _given_tree(self):
-        """Return ``start``: None, a word or a DecisionTree, that of a fitted estimator included."""
-        start = self.start
-        if start is None or isinstance(start, str | DecisionTree):
+        """Return ``start``: None, a word, or a tree over the columns that a solver searches.
+
+        A tree that knows what it asks of the table is written over the columns of this fit.
+        """
+        start, made = self.start, getattr(self, "binarizer_", None)
+        if start is None or isinstance(start, str):
             return start
-        if isinstance(start, _TreeEstimator):
+        given, ours = isinstance(start, DecisionTree), isinstance(start, _TreeEstimator)
+        if ours:
             check_is_fitted(start, "tree_")
             self._check_names_of(start)
-            if start._tree_over_columns and not self._makes_columns_of(start.tree_):
-                raise ValueError(f"start is a {type(start).__name__} whose tree tests columns that "
-                                 "its binariser made, and this fit makes others; give one with the "
-                                 "same binarizer, one whose tree tests features, or a DecisionTree "
-                                 "over these columns.")
-            return start.tree_
-        if not hasattr(start, "tree_"):
+        elif not given and not hasattr(start, "tree_"):
             raise ValueError(f"start is a {type(start).__name__}; use None, a word, a "
                              "DecisionTree, or a fitted tree estimator of odtlib or scikit-learn.")
-        return DecisionTree.from_sklearn(start)
-
-    def _makes_columns_of(self, tree):
-        """Tell whether this fit makes the columns that a tree tests."""
-        if not self._tree_over_columns:
-            return False
-        if hasattr(self.binarizer_, "columns_"):
-            return tree.columns == self.binarizer_.columns_
-        return tree.feature_names == tuple(map(str, self.binarizer_.get_feature_names_out()))
+        tree = start if given else start.tree_ if ours else DecisionTree.from_sklearn(start)
+        over_columns = getattr(start, "_tree_over_columns", tree.columns is not None)
+        if not over_columns and (given or made is None):
+            return tree
+        if hasattr(made, "columns_"):
+            if not over_columns or tree.columns is not None and (
+                    tree.columns.names == made.columns_.names):
+                return made.to_columns(tree)
+        elif made is not None and tree.feature_names == tuple(map(
+                str, made.get_feature_names_out())):
+            return tree
+        raise ValueError(f"start is a {type(start).__name__} whose tree tests columns that its "
+                         "binariser made, and this fit makes others; give one with the same "
+                         "binarizer, one whose tree tests features, or a DecisionTree over these "
+                         "columns.")
 
     def _check_names_of(self, start):
         """Refuse an estimator that was fitted to other columns."""
@@ -780,18 +784,6 @@ class BinarisingMixin:
             warn_of_columns(self.binarizer_, X)
         self._tree_over_columns = frame or not hasattr(self.binarizer_, "to_original")
         return columns.astype(np.uint8, copy=False)
-
-    def _given_start(self):
-        """As in the base class; a tree over features is written over the columns."""
-        start = self.start
-        if start is None or isinstance(start, str | DecisionTree) or self.binarizer_ is None \
-                or getattr(start, "_tree_over_columns", False):
-            return super()._given_start()
-        tree = self._given_tree()
-        if not hasattr(self.binarizer_, "to_columns"):
-            raise ValueError("the columns are made by a binariser that is not one of odtlib; give "
-                             "a DecisionTree over its columns as start.")
-        return self.binarizer_.to_columns(tree)
 
     def _to_tree_columns(self, X):
         """As in the base class; NaN where a row misses what no row of the fit missed."""

@@ -96,9 +96,8 @@ class MurTreeClassifier(CertifiedColumns, GoodTreesMixin, BudgetPathMixin, Binar
         ``odtbook.published.PaperSearch()``.
     start : {None, "cart", "local-search"}, DecisionTree or fitted estimator, default=None
         Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  A
-        DecisionTree is one over the 0/1 columns; the thresholds of an estimator are moved to the
-        nearest column (of a data frame with words: one with the same binarizer).  Only better trees
-        are searched for.
+        DecisionTree without ``columns`` is one over the 0/1 columns; the thresholds of any other,
+        and of an estimator, are moved to the nearest column.  Only better trees are searched for.
     time_limit : float, optional
         Time limit in seconds; None for no limit.  The best tree found so far is then returned (CART
         at worst).  Where the time does not suffice for the columns, the binariser leaves the last

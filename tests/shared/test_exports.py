@@ -270,7 +270,10 @@ def test_a_tree_over_words_starts_a_search_over_the_same_words(gaps):
     assert model.report_.objective == ContinuousTreeClassifier(2).fit(X, y).report_.objective
     assert model.report_.objective <= start.report_.objective
     with pytest.raises(ValueError, match="whose tree tests columns that its binariser made"):
-        ContinuousTreeClassifier(2, start=start).fit(X.replace("a", "z"), y)
+        ContinuousTreeClassifier(2, start=start).fit(X.assign(c=np.arange(36) % 3), y)
+    with pytest.raises(ValueError, match="for which the binariser made no threshold"):
+        ContinuousTreeClassifier(1, start=CARTClassifier(1).fit(X, X["c"] == "a")).fit(
+            X.replace("a", "z"), y)
 
 
 def test_a_certificate_is_written_for_a_table_with_words(tmp_path):

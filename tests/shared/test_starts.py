@@ -1,13 +1,14 @@
 """A warm start is a word, a tree, or a fitted estimator, and means the same in every solver."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import odtlib
 from odtbook import formulations
-from odtlib.binarize import ThresholdBinarizer
+from odtlib.binarize import ThresholdBinarizer, _WordColumns
 
 SOLVERS = [
     (odtlib.MurTreeClassifier, {"binarizer": "all"}),
@@ -75,6 +76,37 @@ def test_trees_go_to_the_columns_and_back():
         back = binarizer.to_original(over_columns)
         assert np.array_equal(back.predict(X), tree.predict(X))
         assert binarizer.to_columns(back) == over_columns
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_tree_over_words_starts_every_search_over_the_same_table(seed, gaps):
+    """Whatever columns it was grown over: the questions about the table are the same."""
+    random = np.random.default_rng(seed)
+    X = pd.DataFrame({"a": random.integers(0, 5, 60).astype(float), "b": random.integers(0, 2, 60),
+                      "w": random.choice(["p", "q", "r"], 60), "v": random.choice(["s", "t"], 60)})
+    y = (X["a"] > 2) ^ (X["w"] == "q") ^ (X["v"] == "t") & (X["b"] > 0)
+    X = X.mask(random.random(X.shape) < 0.1) if gaps else X
+    starts = [kind.fit(X, y) for kind in (
+        odtlib.CARTClassifier(3), odtlib.ContinuousTreeClassifier(3, time_limit=5),
+        odtlib.MurTreeClassifier(3), odtlib.MurTreeClassifier(3, binarizer="all"))]
+    for start in starts:
+        for made in (ThresholdBinarizer().fit(X, y), _WordColumns().fit(X, y)):
+            rows = made.transform(X)
+            found = made.to_columns(start.tree_).predict(rows)
+            assert np.array_equal(found, start.predict(X)) or start is starts[2]    # fewer cuts
+        for given in (start, start.tree_):
+            for solver in (odtlib.MurTreeClassifier(3, binarizer="all", start=given),
+                           odtlib.ContinuousTreeClassifier(3, start=given)):
+                report = solver.fit(X, y).report_
+                assert report.start == "tree" and report.status == "optimal"
+                assert report.objective == starts[3].report_.objective
+    other = X.rename(columns={"a": "c"})
+    for given in (starts[0], starts[0].tree_):
+        with pytest.raises(ValueError, match="start (was fitted to the columns|is a DecisionTree)"):
+            odtlib.MurTreeClassifier(3, start=given).fit(other, y)
+    with pytest.raises(ValueError, match="for which the binariser made no threshold"):
+        ThresholdBinarizer().fit(X.assign(w=X["a"], v=X["a"]), y).to_columns(starts[3].tree_)
 
 
 def test_the_nearest_threshold_stands_in_for_one_that_is_no_column():
