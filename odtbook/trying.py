@@ -11,7 +11,8 @@ import subprocess
 import sys
 import warnings
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from html import escape
@@ -1184,8 +1185,9 @@ def card(found: Found, judged: Judged, source: str) -> Lines:
     question, table, model = found.question, found.question.table, found.model
     mark = hashlib.sha256(Path(source).read_bytes()).hexdigest() if Path(source).is_file() else "–"
     asks = [repr(name) for name in used(model, table)]
+    numbers = tuple(f"{name!r} " for name in used(model, table) if name not in table.categories)
     read = [line for line in table.report.lines if re.search(" read | written ", line)
-            and line.startswith(tuple(f"{name} " for name in asks))]
+            and line.startswith(numbers)]
     return Lines([
         f"Made on {date.today():%Y-%m-%d} by odtlib {__version__}, scikit-learn "
         f"{version('scikit-learn')}, numpy {np.__version__}.",
@@ -1206,11 +1208,13 @@ def card(found: Found, judged: Judged, source: str) -> Lines:
 def exports(found: Found, refused: list[str] | None = None) -> dict[str, str | bytes]:
     """Return the tree as files for others, by their ending.
 
+    They take words as the file has them; other values as they were read, which the card says.
     The shares in the leaves are those of the rows, whatever they weigh.  A scikit-learn tree by
     skops is among them where skops is installed, and one for ONNX where onnx and onnxruntime are;
     why a form is not among them is added to ``refused``.
     """
-    tree, table, files = found.tree, found.question.table, {}
+    found, table, files = _of_the_file(found), found.question.table, {}
+    tree = found.tree
     units = {name: f"days since {first:%Y-%m-%d}" for name, first in table.origins.items()
              if not isinstance(first, list)}
     for ending, text in ((".py", lambda: tree.to_python(units)), (".json", tree.to_json),
@@ -1225,6 +1229,18 @@ def exports(found: Found, refused: list[str] | None = None) -> dict[str, str | b
             if refused is not None:
                 refused.append(f"There is no {ending} file: {error}")
     return files
+
+
+def _of_the_file(found):
+    """Return the tree and its model for words as the file has them, and not as they were read."""
+    model, table = copy(found.model), found.question.table
+    spelt = {j: table.spelt[name] for j, name in enumerate(table.feature_names)
+             if table.spelt.get(name)}
+    if spelt:
+        model.binarizer_ = copy(model.binarizer_)
+        model.binarizer_.spelt_ = spelt
+        model.tree_ = model.tree_.replace(columns=model.binarizer_.columns_)
+    return replace(found, model=model)
 
 
 def _skops(found):
@@ -1258,7 +1274,7 @@ def _onnx(found):
     for node, question in questions.items():
         name = table.feature_names[question.column]
         if name in table.categories:        # a gap is an empty text
-            words = [*(question.members or ()), *[""] * bool(question.gap)]
+            words = [*dict.fromkeys([*(question.members or ()), *[""] * bool(question.gap)])]
             yes[node] = add("Cast", add(
                 "LabelEncoder", name, domain="ai.onnx.ml", keys_strings=words,
                 values_int64s=[1] * len(words), default_int64=0), to=TensorProto.BOOL)

@@ -188,7 +188,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
     def _columns(self, *arrays):
         names = getattr(self, "feature_names_in_", None)
         return Columns(None if names is None else tuple(names.tolist()), self.n_features_in_,
-                       self.categories_, *arrays, unknown=self.handle_unknown)
+                       self.categories_, *arrays, self.handle_unknown, getattr(self, "spelt_", {}))
 
     def _encode(self, X):
         """Return the columns, NaN where a row misses what no row missed in fit."""

@@ -17,7 +17,8 @@ CATEGORY = (bool, int, float, str)      # of these types a category can be writt
 INFINITE = {"inf": np.inf, "-inf": -np.inf, None: np.nan}
 SCHEMA = {"names": ([str], None), "given": int, "categories": [(None, [CATEGORY])],
           "feature": [int], "lower": [(float, None, "inf", "-inf")],
-          "upper": [(float, None, "inf", "-inf")], "missing": [int]}
+          "upper": [(float, None, "inf", "-inf")], "missing": [int],
+          "spelt": ([({str: (str, None)}, None)], None)}
 
 
 class Question(NamedTuple):
@@ -25,7 +26,7 @@ class Question(NamedTuple):
 
     column: int             # of the table
     high: float             # yes up to it; minus infinity where only a missing value is a yes
-    members: tuple | None   # categories that are a yes; None in a column of numbers
+    members: tuple | None   # categories that are a yes, however spelt; None in a column of numbers
     gap: bool | None        # the answer where the value is missing; None where it is refused
     yes: int                # the node that follows a yes
     no: int
@@ -48,6 +49,8 @@ class Columns:
     upper: np.ndarray
     missing: np.ndarray                 # each feature where the value is missing: 1, 0; -1: NaN
     unknown: str = field(default="warn")    # what becomes of an unknown category: "error" raises
+    # by column: other spellings, with the category that each stands for, None for no value
+    spelt: dict[int, dict[str, str | None]] = field(default_factory=dict)
 
     def __eq__(self, other):
         return isinstance(other, Columns) and all(
@@ -56,7 +59,7 @@ class Columns:
 
     def _parts(self):
         return (self.names, self.n_given, {j: list(one) for j, one in self.categories.items()},
-                self.feature, self.lower, self.upper, self.missing)
+                self.feature, self.lower, self.upper, self.missing, self.spelt)
 
     def name(self, column: int) -> str:
         """Return a column as a message names it."""
@@ -106,13 +109,15 @@ class Columns:
     def _positions(self, j, column):
         """Return the position of each category, NaN where it is missing, -1 where unknown."""
         import pandas as pd
-        missing = column.isna().to_numpy()
+        spelt = self.spelt.get(j)
         try:
-            positions = pd.Index(self.categories[j], dtype=object).get_indexer(
-                column.astype(object))
+            column = column.astype(object)
+            column = column.map(lambda cell: spelt.get(cell, cell)) if spelt else column
+            positions = pd.Index(self.categories[j], dtype=object).get_indexer(column)
         except TypeError:               # unhashable
             raise ValueError(f"Feature {self.name(j)} holds entries that are no categories; pass "
                              "the same columns as in fit.") from None
+        missing = column.isna().to_numpy()
         strange = (positions < 0) & ~missing
         if self.unknown != "ignore" and strange.any():
             row = int(np.argmax(strange))
@@ -159,21 +164,28 @@ class Columns:
         """Return what a node asks that sends feature ``k`` left up to a threshold."""
         column, low, high = int(self.feature[k]), float(self.lower[k]), float(self.upper[k])
         if np.isnan(low) or threshold == np.inf and self.missing[k] < 0:
-            return asks(column, threshold, gap_left, left, right)
+            asked = asks(column, threshold, gap_left, left, right)
+            return asked._replace(members=self._spellings(column, [None]) or None) \
+                if threshold == np.inf else asked
         if not 0 <= threshold < 1:
             raise ValueError(f"the tree tests a column of zeros and ones at {threshold:g}; it "
                              "has to be at least 0 and below 1.")
         gap = bool(self.missing[k]) if self.missing[k] >= 0 else None if gap_left is None \
             else not gap_left
         if low == np.inf:
-            return Question(column, -np.inf, None, True, right, left)
+            return Question(column, -np.inf, self._spellings(column, [None]) or None, True, right,
+                            left)
         if column in self.categories:
-            members = tuple(one for at, one in enumerate(self.categories[column])
-                            if low < at <= high)
-            return Question(column, -np.inf, members, gap, right, left)
+            members = [one for at, one in enumerate(self.categories[column]) if low < at <= high]
+            others = self._spellings(column, [*members, None] if gap else members)
+            return Question(column, -np.inf, (*members, *others), gap, right, left)
         if low == -np.inf:
             return Question(column, high, None, gap, right, left)
         return Question(column, low, None, None if gap is None else not gap, left, right)
+
+    def _spellings(self, column, meant):
+        """Return the other spellings of some categories."""
+        return tuple(text for text, one in self.spelt.get(column, {}).items() if one in meant)
 
     def to_plain(self) -> dict[str, Any]:
         """Return what JSON can hold; ValueError for categories that are no text or number."""
@@ -192,7 +204,9 @@ class Columns:
         return {"names": None if self.names is None else list(self.names), "given": self.n_given,
                 "categories": categories, "feature": self.feature.tolist(),
                 "lower": ends(self.lower), "upper": ends(self.upper),
-                "missing": self.missing.tolist()}
+                "missing": self.missing.tolist(),
+                **({"spelt": [self.spelt.get(j) for j in range(self.n_given)]} if self.spelt
+                   else {})}
 
     @classmethod
     def from_plain(cls, data: dict[str, Any]) -> Self:
@@ -204,8 +218,9 @@ class Columns:
         lower, upper = ends(data["lower"]), ends(data["upper"])
         feature, missing = (np.array(data[name], np.int64) for name in ("feature", "missing"))
         given, names, known = data["given"], data["names"], data["categories"]
+        spelt = data.get("spelt") or [None] * given
         if not (len(feature) == len(lower) == len(upper) == len(missing)
-                and given == len(known) and (names is None or len(names) == given)):
+                and given == len(known) == len(spelt) and (names is None or len(names) == given)):
             raise ValueError("columns: the lists differ in length")
         if len(feature) and not (feature.min() >= 0 and feature.max() < given
                                  and set(missing.tolist()) <= {-1, 0, 1}):
@@ -222,7 +237,8 @@ class Columns:
         return cls(None if names is None else tuple(names), given,
                    {j: np.array([*one, None], object)[:-1] for j, one in enumerate(known)
                     if one is not None},
-                   feature, lower, upper, missing.astype(np.int8))
+                   feature, lower, upper, missing.astype(np.int8),
+                   spelt={j: one for j, one in enumerate(spelt) if one})
 
 
 def asks(column: int, threshold: float, gap_left: bool | None, left: int, right: int) -> Question:

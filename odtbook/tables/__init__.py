@@ -70,6 +70,7 @@ class Table:
     rows: np.ndarray
     groups: np.ndarray | None = None
     origins: dict[str, Any] = field(default_factory=dict, repr=False)
+    spelt: dict[str, dict[str, str | None]] = field(default_factory=dict, repr=False)
     seconds: float = field(default=0.0, repr=False)     # that reading took
 
     @property
@@ -218,7 +219,7 @@ def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
         report.say(f"says which rows belong together ({len(set(together)):,} groups) and is no "
                    "feature.", groups)
     frame = frame.reset_index(drop=True)
-    features, origins = whole.features_of(frame, report, commas)
+    features, origins, spelt = whole.features_of(frame, report, commas)
     same = whole.alike(features)
     twins = whole.alike(pd.DataFrame({"features": same, "label": y}))
     again = len(y) - len(np.unique(twins))
@@ -226,7 +227,7 @@ def read_table(path_or_frame: str | Path | Any, target: str | None = None, *,
     if copies:
         together = twins.astype(str)
     whole.judge(features, y, task, target, report, same, again, copies)
-    return Table(features, y, report, task, target, rows, together, origins,
+    return Table(features, y, report, task, target, rows, together, origins, spelt,
                  time.perf_counter() - begun)
 
 

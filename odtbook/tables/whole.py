@@ -63,9 +63,12 @@ def labels_of(frame, target, task, report, commas):
 
 
 def features_of(frame, report, commas):
-    """Return the features that are kept; say why each of the others is not."""
+    """Return the features that are kept; say why each of the others is not.
+
+    Beside them stand, by name, what the zero of a column means, and what words are read as others.
+    """
     n = len(frame)
-    columns, seen, origins = {}, {}, {}
+    columns, seen, origins, spelt = {}, {}, {}, {}
     for name in frame.columns:
         read = understand(frame[name], commas)
         reason = _why_dropped(name, read, n)
@@ -87,12 +90,14 @@ def features_of(frame, report, commas):
             origins[name] = read.origin
         if read.kind == "category":
             values = _merged(name, values, report)
+            spelt[name] = {cell: value for cell, value in zip(frame[name].astype(object), values)
+                           if isinstance(cell, str) and cell != value}
         elif read.kind == "number" and read.whole and n >= FEW_ROWS and \
                 len(np.unique(values)) == n:
             report.say("holds a different whole number in each row; it is read as a number; drop "
                        "it if it is an identifier.", name)
         columns[name] = pd.Series(values, dtype=object if read.kind == "category" else np.float64)
-    return pd.DataFrame(columns, index=range(n)), origins
+    return pd.DataFrame(columns, index=range(n)), origins, spelt
 
 
 def _why_dropped(name, read, n):

@@ -356,6 +356,45 @@ def test_what_is_handed_over_predicts_as_the_tree(task):
                 np.mean(table.y[inside] == label) for label in found.model.classes_])
 
 
+def misspelt(seed, n=300):
+    """Return a table as a file may have it: capitals, blanks, rare words and marks of gaps."""
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame({
+        "city": rng.choice(["Bonn", "bonn", " Bonn", "BONN ", "Köln", "it's", "n/a", "?", ""], n),
+        "firm": np.where(rng.random(n) < 0.3, [f"f{k}" for k in range(n)],
+                         rng.choice(["A&B", "a&b", "C"], n)),
+        "dose": rng.integers(0, 9, n).astype(float), "yes": rng.choice(["ja", "JA", "nein"], n)})
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_every_file_takes_words_as_the_table_has_them(task, seed, tmp_path):
+    """The page merges spellings and rare words, and reads marks as gaps; so do the files."""
+    raw = misspelt(seed)
+    plain_city = raw["city"].str.strip().str.lower()
+    score = 2.0 * (plain_city == "bonn") + 3 * plain_city.isin(["n/a", "?", ""]) * (
+        raw["firm"].str.len() > 1) - (raw["yes"].str.lower() == "ja") + (raw["dose"] > 4)
+    score = score + (raw["firm"].str.match("f\\d"))
+    raw["y"] = score if task == "regression" else np.where(score > 1.5, "up", "down")
+    raw.to_csv(tmp_path / "t.csv", index=False)
+    table = read_table(tmp_path / "t.csv", "y", task=task)
+    found = trying.fit_tree(trying.ask(table, max_depth=4, seconds=5))
+    assert found.model.get_n_leaves() > 4
+    wanted, refused = found.model.predict(table.X), []
+    files, rows = trying.exports(found, refused), raw.drop(columns="y")
+    assert not refused
+    space = {}
+    exec(files[".py"], space)
+    assert [space["predict"](row) for row in rows.to_dict("records")] == wanted.tolist()
+    base = sqlite3.connect(":memory:")
+    rows.to_sql("t", base, index=False)
+    assert [label for label, in base.execute(f"select {files['.sql']} from t")] == wanted.tolist()
+    again = DecisionTree.from_json(files[".json"])
+    np.testing.assert_array_equal(again.predict(rows), wanted)
+    assert again.to_json() == files[".json"] and again.to_sql() == files[".sql"]
+    np.testing.assert_array_equal(found.model.tree_.predict(table.X), again.predict(table.X))
+
+
 def test_gaps_that_the_rows_did_not_have_go_the_same_way_in_every_file():
     """With weights the heavier side of a test is another than that with more rows."""
     table = read_table(rare().drop(columns="who"), "ill")
@@ -862,20 +901,20 @@ def test_a_notebook_of_that_name_in_the_working_folder_is_not_run(tmp_path, caps
     assert written("one class", tmp_path).is_file()
 
 
-def test_the_card_says_which_values_the_tree_takes_otherwise_than_the_file_has_them():
-    """A tree that asks for (other) does not know the rare values that it stands for."""
+def test_the_card_says_which_numbers_the_tree_takes_otherwise_than_the_file_has_them():
+    """Words it takes as the file has them, also the rare ones that it calls (other)."""
     rng = np.random.default_rng(0)
     rare = rng.random(200) < 0.4
     frame = pd.DataFrame({"city": np.where(rare, [f"c{k // 3}" for k in range(200)], "Bonn"),
-                          "share": [f"{k} %" for k in rng.integers(0, 9, 200)],
-                          "y": np.where(rare, "p", "q")})
-    table = read_table(frame, "y")
-    question = trying.ask(table, max_depth=1, seconds=5)
-    found = trying.fit_tree(question)
-    said = str(trying.card(found, trying.Judged(
-        question, [], pd.DataFrame(), np.arange(0), {}, {}, []), "rows.csv"))
-    assert "'city' of 2 features" in said and "read together as '(other)'" in said
-    assert said.count("It takes values as they were read") == 1 and "share" not in said
+                          "share": [f"{k} %" for k in rng.integers(0, 9, 200)]})
+    for y, asked in ((rare, "city"), (frame["share"] > "4", "share")):
+        table = read_table(frame.assign(y=np.where(y, "p", "q")), "y")
+        found = trying.fit_tree(trying.ask(table, max_depth=1, seconds=5))
+        said = str(trying.card(found, trying.Judged(
+            found.question, [], pd.DataFrame(), np.arange(0), {}, {}, []), "rows.csv"))
+        assert f"'{asked}' of 2 features" in said and "(other)" not in said
+        assert said.count("as they were read, and not as the file has them: 'share' is read as "
+                          "numbers with the unit '%'") == (asked == "share")
 
 
 def test_what_a_line_holds_stays_on_it():
