@@ -57,8 +57,8 @@ class SquaredError:
         center = self.center(Y, w)
         return candidates[_first_of_least((self.weights * (candidates - center) ** 2).sum(axis=1))]
 
-    def check(self, Y, feasible):
-        """Refuse what this loss cannot do."""
+    def check(self, Y, given, feasible):
+        """Refuse what this loss cannot do; ``given`` are the targets before any was projected."""
 
 
 class AbsoluteError(SquaredError):
@@ -100,7 +100,7 @@ class AbsoluteError(SquaredError):
                 best, point = value, y
         return point
 
-    def check(self, Y, feasible):
+    def check(self, Y, given, feasible):
         k = Y.shape[1]
         code = feasible.encode(k, np.ones(k))
         if (code is None or code[0] != _projections.SEPARABLE) and feasible.pieces(k) is None:
@@ -138,11 +138,12 @@ class PoissonDeviance(SquaredError):
                 options.append((_poisson(mean, y), y))
         return min(options, key=lambda pair: pair[0])[1]
 
-    def check(self, Y, feasible):
+    def check(self, Y, given, feasible):
         k = Y.shape[1]
-        if np.any(Y < 0):
+        least = np.minimum(Y, given).min(axis=1)
+        if np.any(least < 0):
             raise ValueError("Poisson deviance needs targets >= 0; "
-                             f"row {int(np.argmin(Y.min(axis=1)))} has {Y.min():g}.")
+                             f"row {int(np.argmin(least))} has {least.min():g}.")
         if isinstance(feasible, Simplex):
             if feasible.total == 0 and np.any(Y > 0):
                 raise ValueError(f"Poisson deviance is infinite: {feasible} forces zeros where "

@@ -188,7 +188,7 @@ class ConstrainedTreeRegressor(TreeRegressor):
         fit, original = Fit(Clock(self.time_limit)), Y
         feasible, loss, w = stated_problem(self, Y, sample_weight)
         Y, inside = prepare_targets(self, Y, feasible, loss.weights)
-        self._check_combination(Y, feasible, loss)
+        self._check_combination(Y, original, feasible, loss)
         p, most = X.shape[1], 1.0 if self.max_features is None else self.max_features
         limits = Limits(
             self._depth_within(len(X)), int(self.min_samples_split), int(self.min_samples_leaf),
@@ -221,7 +221,7 @@ class ConstrainedTreeRegressor(TreeRegressor):
         rate = float(self.penalty_strength) if self.split == "penalty" else np.inf
         return grow_tree(X, Y, sample_weight, loss, self.split, feasible, rate, limits, fit)
 
-    def _check_combination(self, Y, feasible, loss):
+    def _check_combination(self, Y, given, feasible, loss):
         """Refuse what cannot be done."""
         for kind in (self.split, self.leaf):
             if kind in self._for_squares and self.criterion != "squared_error":
@@ -230,7 +230,7 @@ class ConstrainedTreeRegressor(TreeRegressor):
         if self.criterion == "poisson" and self.target_weights is not None:
             raise ValueError("Poisson deviance takes no target_weights; leave them out.")
         if self.split == "exact" or self.leaf == "project" or self.criterion == "poisson":
-            loss.check(Y, feasible)
+            loss.check(Y, given, feasible)
 
     def _predictions(self, growth, Y, w, inside, feasible, loss, X):
         """Give every node the prediction that it would have as a leaf."""

@@ -378,8 +378,9 @@ def test_the_first_of_equal_medoids_is_taken_in_any_unit_of_the_weights(criterio
 def test_poisson_refuses_negative_targets():
     X, Y = table()
     Y[3, 1] = -1.0
-    with pytest.raises(ValueError, match="row 3 has -1"):
-        ConstrainedTreeRegressor(criterion="poisson").fit(X, Y)
+    for options in {}, {"constraints": sets.Box(0.0), "on_infeasible_targets": "project"}:
+        with pytest.raises(ValueError, match="row 3 has -1"):
+            ConstrainedTreeRegressor(criterion="poisson", **options).fit(X, Y)
 
 
 def test_pruning_minimises_loss_plus_price():
