@@ -12,10 +12,12 @@ from odtlib.report import status_of
 from odtlib.tree import LEAF, DecisionTree
 
 from ._search import MAX_FULL_DEPTH
+from .options import limits_splits
 from .preparation import MAX_COPIES
 
 MAX_NODES = 2 ** MAX_FULL_DEPTH - 1
 SMALL_DEPTHS = 2, 3, 4      # solved before trees of any depth
+LARGE_DEPTH = 8         # from here on a search without a depth takes less time, if splits cost
 ROWS_AT_A_TIME = 2 ** 16        # that go down a tree together: more need memory, not less time
 
 PathEntry = namedtuple("PathEntry", "max_nodes objective optimal tree")
@@ -103,11 +105,19 @@ class BudgetPathMixin:
                              "max_depth of 12 or less.")
         return nodes
 
+    def _price_ends_search(self, search):
+        """Tell whether the price of a split can end a search whose subproblems have no depth."""
+        return (np.ndim(self.split_penalty) == 0 and self.split_penalty > 0
+                and (self.max_nodes, self.max_leaf_nodes) == (None, None)
+                and not search.minimise_nodes and not search.deepening
+                and search.discrepancy_search is None and not limits_splits(search))
+
     def _begins_with_small_depths(self, n_rows, search):
-        """Tell whether a fit without a limit on depth solves small depths first."""
-        return (self.max_depth is None and not search.lookahead
-                and self._start_word() in (None, "cart")
-                and self._depth_within(n_rows) > SMALL_DEPTHS[-1])
+        """Tell whether a fit at any depth, or at a large one, solves small depths first."""
+        depth = self._depth_within(n_rows)
+        large = self.max_depth is None or (depth >= LARGE_DEPTH and self._price_ends_search(search))
+        return (large and depth > SMALL_DEPTHS[-1] and not search.lookahead
+                and self._start_word() in (None, "cart"))
 
     def _limits(self, n_rows, *, any_depth=False):
         """Return the limits that a proof holds for, in words."""

@@ -21,7 +21,6 @@ from odtlib.trees import cut_back
 from . import _search as S
 from .allowed import AllowedSearch, allowed_splits, keeps_to, words_of
 from .columns import SMALL_DEPTHS, tree_over_columns
-from .options import limits_splits
 from .preparation import Problem, prepare
 from .solver import Solver, warm_up_search
 
@@ -69,18 +68,19 @@ def outcome_of(kind, model, rows, clock, search, task):
 
 
 def run_at_any_depth(kind, model, rows, clock, search):
-    """Fit without a limit on depth; return the best tree and the report.
+    """Fit without a limit on depth, or with a large one; return the best tree and the report.
 
     The small depths come first: their trees are soon found, and proved optimal at any depth where
-    the splits of a deeper tree alone cost as much.  The last search has all node budgets, or, where
-    splits have a price, subproblems that have no depth: the price ends it.
+    the splits of a deeper tree alone cost as much.  Where splits have a price, subproblems that
+    have no depth follow: the price ends them, and their optimum bounds the trees of a large depth.
+    The last search has that depth and all node budgets.
     """
-    fit, run, tree = None, None, None
-    for depth in (*SMALL_DEPTHS, None):
-        levels = run.limit_levels(tree) if depth is None else None
-        if levels is not None:
-            depth = S.ANY_DEPTH
-        limited = clock.time_limit is not None and depth == 3
+    fit, run, tree, levels = None, None, None, None
+    for depth in (*SMALL_DEPTHS, S.ANY_DEPTH, None):
+        if depth == S.ANY_DEPTH and (levels := run.limit_levels(tree)) is None:
+            continue
+        limited = clock.time_limit is not None and (
+            depth == 3 or depth == S.ANY_DEPTH and model.max_depth is not None)
         until = Clock(clock.remaining / 2) if limited else clock
         before = run
         if fit is None:
@@ -103,13 +103,14 @@ def run_at_any_depth(kind, model, rows, clock, search):
         if before is not None:
             for name, count in counters.items():
                 fit.counters[name] = fit.counters.get(name, 0) + count
-        if fit.ended == "interrupted" or depth not in SMALL_DEPTHS:
+        if fit.ended == "interrupted" or depth is None \
+                or (depth == S.ANY_DEPTH and model.max_depth is None):
             break
         if fit.ended == "optimal":
             if fit.objective - fit.bound <= run.unit * run.solver.rounding \
                     and not search.minimise_nodes:
                 break
-            fit.ended = "heuristic"         # of this depth alone
+            fit.ended = "heuristic"         # of this depth alone, or deeper than the limit
         elif not clock.expired:
             fit.ended = "heuristic"
     return run.rows.as_given(tree), fit.report()
@@ -136,6 +137,8 @@ class Run:
         self.nodes = model._nodes(len(self.y), most=depth is not None or fit is not None)
         # As deep as any tree fits the node budget.
         self.safe_depth, self.most_nodes = min(self.depth, int(np.log2(self.nodes + 1))), self.nodes
+        self.deepest = self.depth               # a search at any depth may find deeper trees
+        self.relaxed = depth == S.ANY_DEPTH and model.max_depth is not None
         self.cut_depth = min(self.depth, self.nodes, int(np.log2(CUT_WORK // (self.nodes + 1) + 1)))
         # A tree of so many splits is no deeper than is searched.
         whole = depth is None or depth >= min(self.depth, self.nodes)
@@ -166,7 +169,8 @@ class Run:
                               bound=-np.inf, scale=self.unit * problem.scale + abs(self.shift))
         self.bound, self.found = -np.inf, {}
         self.known = self.fit.bound                  # what no tree costs less than anyhow
-        self.start, self.upper = None, np.inf        # a tree to begin with, and its cost
+        # A tree to begin with, its cost, and what a tree costs that may be too deep.
+        self.start, self.best, self.upper = None, np.inf, np.inf
         # Seconds and pairs when the search began, and the seconds that it may take.
         self.begun, self.pairs_before, self.predicted = 0.0, 0, None
         self.finishing = Clock()                     # for the trees of a search that was cut short
@@ -195,11 +199,8 @@ class Run:
 
         None where the price of a split does not tell, or a search of so many takes much memory.
         """
-        model, problem, options = self.model, self.problem, self.options
-        if np.ndim(model.split_penalty) or model.split_penalty <= 0 or options.minimise_nodes \
-                or (model.max_nodes, model.max_leaf_nodes) != (None, None) \
-                or options.discrepancy_search is not None or options.deepening \
-                or limits_splits(options):
+        problem = self.problem
+        if not self.model._price_ends_search(self.options):
             return None
         with np.errstate(over="ignore"):                # a tiny price limits nothing
             splits = np.divide(self.cost(tree) - problem.offset, self.solver.penalty)
@@ -242,13 +243,16 @@ class Run:
         return tree
 
     def set_incumbent(self, tree):
-        """Make a tree the one to beat."""
-        self.start, self.upper = tree, self.cost(tree) - self.problem.offset
+        """Make a tree the one to beat, if it is better, and tell so; a deeper one only prunes."""
+        cost = self.cost(tree) - self.problem.offset
+        self.upper, better = min(self.upper, cost), cost < self.best and tree.depth <= self.deepest
+        if better:
+            self.start, self.best = tree, cost
+        return better
 
     def begin_from(self, tree):
-        """Make a tree of a search of smaller depth the one to beat, if it is better."""
-        if self.cost(tree) - self.problem.offset < self.upper:
-            self.set_incumbent(tree)
+        """Make a tree of a search before this one the one to beat, if it is better."""
+        self.set_incumbent(tree)
 
     def cost(self, tree):
         """Return the objective of a tree that carries the class weights of the training rows."""
@@ -270,7 +274,8 @@ class Run:
         incumbent = min(self.solver.incumbent(), self.upper) + self.problem.offset
         self.bound = min(self.solver.bound() + self.problem.offset, incumbent, self.ceiling)
         self.known = max(self.known, self.shown(self.bound))
-        known = self.shown(incumbent), self.known
+        best = min(np.inf if self.relaxed else self.solver.incumbent(), self.best)
+        known = self.shown(best + self.problem.offset), self.known
         if not self.fit.trace or self.fit.trace[-1][1:3] != known or event != "search":
             self.fit.note(event, *known)
 
@@ -330,10 +335,8 @@ class Run:
 
     def adopt_tree(self, tree, event):
         """Make a tree the one to beat, if it is better."""
-        cost = self.cost(tree)
-        if cost - self.problem.offset < self.upper:
-            self.set_incumbent(tree)
-            self.note(cost, self.problem.offset, event)
+        if self.set_incumbent(tree):
+            self.note(self.cost(tree), self.problem.offset, event)
 
     def ahead(self, share):
         """Look for good trees by looking ahead, a level further each time.
@@ -359,11 +362,12 @@ class Run:
                 break
 
     def look(self, solver, horizon, until):
-        """Grow a tree without a limit on depth by looking ahead; tell whether there was time.
+        """Grow a tree as deep as may be by looking ahead; tell whether there was time.
 
         The optimum of so many levels bounds those of any depth, whose trees have more splits.
         """
-        nested, first, ended = solver.lookahead_tree(self.levels, horizon, until, FINISHING / 4)
+        levels = min(self.levels, self.deepest)
+        nested, first, ended = solver.lookahead_tree(levels, horizon, until, FINISHING / 4)
         self.adopt(nested, f"look-ahead {horizon}")
         if ended == "interrupted":
             raise KeyboardInterrupt
@@ -615,7 +619,8 @@ class Run:
         model, fit = self.model, self.fit
         self.search()
         fewest = ""
-        trees = [tree for tree in (self.found.get(self.nodes), self.start) if tree is not None]
+        trees = [tree for tree in (self.found.get(self.nodes), self.start)
+                 if tree is not None and tree.depth <= self.deepest]
         tree = min(trees, key=self.cost) if len(trees) > 1 else trees[0] if trees else None
         if fit.ended != "optimal":
             tree = self.improved(tree, self.finishing)

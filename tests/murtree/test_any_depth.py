@@ -6,7 +6,7 @@ from naive import class_leaves, least_costs, sides, square_leaves
 from scale import SCALE
 
 from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch
-from odtlib.murtree import run
+from odtlib.murtree import columns, run
 
 
 def noisy(seed, n_rows=40, n_columns=6):
@@ -119,7 +119,35 @@ def test_a_tiny_price_limits_nothing(kind, penalty):
     assert tiny.objective == pytest.approx(free.objective)
 
 
-def test_more_rows_than_a_search_keeps_nodes():
+@pytest.mark.parametrize("limit", [None, 3e-3, 0.03])
+@pytest.mark.parametrize(("kind", "objective"), [
+    (MurTreeClassifier, "errors"), (MurTreeClassifier, "gini"), (MurTreeRegressor, None)])
+def test_a_large_depth_is_bounded_by_what_any_depth_costs(kind, objective, limit, monkeypatch):
+    """Trees of five levels: the search without a depth finds one of them, or a bound for them."""
+    options, proofs = {} if objective is None else {"objective": objective}, set()
+    for seed in range(6 * SCALE):
+        random = np.random.default_rng(seed)
+        X = random.integers(0, 2, (60, 8))
+        y = X[:, :4 + seed % 2].sum(axis=1) % 2 ^ (random.random(60) < 0.1)
+        options["split_penalty"] = (2.0, 0.02)[seed % 2] * (kind is MurTreeClassifier or 0.2)
+        monkeypatch.setattr(columns, "LARGE_DEPTH", 99)
+        least = kind(5, **options).fit(X, y).report_.objective
+        monkeypatch.setattr(columns, "LARGE_DEPTH", 5)
+        model = kind(5, time_limit=limit, **options).fit(X, y)
+        report, scale = model.report_, model.report_.scale
+        proofs.add("any depth" in report.proof)
+        assert model.tree_.depth <= 5
+        assert report.lower_bound <= least + 1e-9 * scale
+        assert report.objective >= least - 1e-9 * scale
+        assert limit is not None or report.objective == pytest.approx(least)
+        assert model.verify(X, y) == pytest.approx(report.objective)
+        costs = [cost for _, cost, _, _ in report.events]
+        assert max(np.diff(costs)) <= 1e-9 * scale and min(costs) >= report.objective - 1e-9 * scale
+    assert limit is not None or proofs == {True, False}
+
+
+def test_more_rows_than_a_search_keeps_nodes(monkeypatch):
+    monkeypatch.setattr(columns, "LARGE_DEPTH", 9)
     random = np.random.default_rng(1)
     X = random.integers(0, 2, (6000, 8))
     y = (X[:, 0] ^ X[:, 1] ^ (random.random(6000) < 0.1)).astype(int)
