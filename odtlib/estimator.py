@@ -182,10 +182,14 @@ class _TreeEstimator(DescribedParameters, WithParameters):
             task["used"] = used
         doubled = self._doubled_columns(X)
         rows = X if doubled is None else doubled.rows
+        if rows.shape[1] == 0:
+            rows = np.zeros((len(rows), 1))     # kernels read the rows from the order of a column
         compile_seconds = self._warm_up(rows, targets, weight, **task)
         tree, report, answer = Outcome(*self._solve(rows, targets, weight, **task))
         if doubled is not None:
             tree = doubled.folded(tree)
+        if X.shape[1] == 0:
+            tree = tree.replace(n_features=0)
         report.compile_seconds += compile_seconds
         if not self._has_all_columns:
             report._leave_open(0.0 if costs is None else -np.inf)

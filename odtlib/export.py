@@ -507,6 +507,9 @@ class Exports:
         from sklearn.tree._tree import Tree
 
         self._refuse_lines("a tree of scikit-learn")
+        if self.n_features == 0:
+            raise ValueError("the tree has no feature, and one of scikit-learn needs at least one; "
+                             "predict with this tree, or fit to columns that vary.")
         classify = self.kind == "classification"
         n_columns = self.value.shape[1]
         if classify:

@@ -127,6 +127,19 @@ def test_verify_refuses_other_rows_in_one_sentence(name, options):
         model.verify(X, 1.0)
 
 
+@pytest.mark.parametrize(("name", "options"), CASES, ids=IDS)
+def test_a_table_without_a_column_that_varies_makes_a_leaf(name, options):
+    _, y = rows("classifier" if name.endswith("Classifier") else "regressor")
+    X = pd.DataFrame({"word": ["same"] * len(y)})
+    model = class_of(name)(max_depth=2, **options).fit(X, y)
+    assert model.get_n_leaves() == 1 and len(set(model.predict(X))) == 1
+    assert model.verify(X, y) == pytest.approx(model.report_.objective)
+    assert model.tree_.from_json(model.tree_.to_json()).predict(X)[0] == model.predict(X)[0]
+    assert model.feature_importances_.tolist() == [0.0]
+    with pytest.raises(ValueError, match="has no feature"):
+        model.to_sklearn()
+
+
 @pytest.mark.parametrize(("name", "options"),
                          [case for case in CASES if case[0].endswith("Classifier")],
                          ids=IDS[:sum(name.endswith("Classifier") for name, _ in CASES)])
