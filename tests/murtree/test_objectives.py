@@ -286,6 +286,26 @@ def test_targets_of_two_columns_are_verified_where_a_leaf_predicts_one_number():
     assert model.verify(X, known) == pytest.approx(model.report_.objective)
 
 
+def small_squares(X, y, weight):
+    return np.column_stack([weight, weight * y, weight * y ** 2]), 3.5
+
+
+def squares_about_the_mean(sums):
+    return sums[2] - (sums[1] ** 2 / sums[0] if sums[0] > 0 else 0.0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_every_tree_costs_may_take_the_digits_of_what_differs(seed):
+    """It once ended in an error of ours, or not, by the last digit."""
+    random = np.random.default_rng(seed)
+    X, y = random.integers(0, 2, (8, 3)), 1e-8 * random.normal(size=8)
+    mine = AdditiveObjective(small_squares, squares_about_the_mean, lambda sums: sums[1])
+    model = MurTreeRegressor(2, loss=mine)
+    path = model.path(X, y)
+    assert path[-1].optimal and path[-1].objective == pytest.approx(3.5, rel=1e-15)
+    assert model.good_trees(X, y, tolerance=1.0).optimum == pytest.approx(3.5, rel=1e-15)
+
+
 def least_of_two(sums):
     return min(sums[0], sums[1])
 
