@@ -51,10 +51,10 @@ from odtbook.files import write_whole
 from odtbook.statistics import corrected_interval
 from odtbook.tables import Lines, Table
 from odtbook.tables import table_of as table_of
-from odtbook.tables.words import listed, one_line, suggestion
+from odtbook.tables.words import count, listed, one_line, suggestion
 from odtlib import MurTreeClassifier, MurTreeRegressor, TunedCARTClassifier, __version__
 from odtlib.report import Clock
-from odtlib.text import threshold_text
+from odtlib.text import short_text, threshold_text
 from odtlib.tree import DecisionTree
 
 FOLDS, REPEATS = 5, 10                  # fewer than five folds are no verdict
@@ -249,7 +249,8 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
               + f"What counts is the {metric} on new rows.", size]
     if cost:
         lines.append("A mistake costs " + ", ".join(
-            f"{value:g} on a row of {str(label)!r}" for label, value in costs.items()) + ".")
+            f"{short_text(value)} on a row of {str(label)!r}"
+            for label, value in costs.items()) + ".")
     return Question(table, metric, weights, costs, depths, max_leaf_nodes, objectives, seed, clock,
                     Lines(lines))
 
@@ -478,7 +479,7 @@ class Found:
         """Return what a leaf predicts, and how many training rows bear it out."""
         tree, y = self.model.tree_, self.question.table.y[self.leaf == node]
         if not self.question.classes:
-            return f"{tree.value[node][0]:.4g} ({len(y):,} rows)"
+            return f"{short_text(tree.value[node][0])} ({len(y):,} rows)"
         label = tree.classes[tree.label[node]]
         right = int((y == label).sum())
         return f"{label} ({right:,} of {len(y):,} rows, {100 * right / max(len(y), 1):.0f} %)"
@@ -543,7 +544,9 @@ def sides(found: Found) -> dict[int, list[tuple]]:
         else:
             last = values[values <= question.high].max()
             bound = threshold_text(question.high, last, values[values > question.high].min())
-            bound += f" ({meant(table, name, last)})" * (name in table.origins)
+            if name in table.origins:       # of whole days, the last one
+                whole = (values % 1 == 0).all()
+                bound += f" ({meant(table, name, question.high // 1 if whole else question.high)})"
             words = [f"{name} <= {bound}", f"{name} > {bound}"]
         number = question.members is None and question.high > -np.inf
         branches[node] = [
@@ -556,11 +559,17 @@ def meant(table: Table, name: str, value: float) -> str:
     """Return what a number in a column stands for: a date, an ordered category, or itself."""
     origin = table.origins.get(name)
     if origin is None:
-        return f"{value:.4g}"
+        return short_text(value)
     if isinstance(origin, list):
         return origin[int(value)]
     when = (origin + pd.Timedelta(days=value)).round("s")
     return f"{when:%Y-%m-%d}" if when == when.normalize() else f"{when:%Y-%m-%d %H:%M}"
+
+
+def as_meant(table: Table, X: pd.DataFrame) -> pd.DataFrame:
+    """Return rows of the table with their dates and ordered categories as such."""
+    return X.assign(**{name: X[name].map(lambda value, name=name: meant(table, name, value),
+                                         na_action="ignore") for name in table.origins})
 
 
 def sentences(found: Found) -> Lines:
@@ -651,11 +660,13 @@ def certified(found: Found) -> Lines:
     space = (f"tree of depth at most {model.max_depth}"
              + f" and at most {question.leaves} leaves" * bool(question.leaves)
              + f" over the {sum(map(len, questions.values()))} questions below")
-    lines = [f"The tree costs {report.objective:.10g}: {found.minimised}"
-             + f", and {model.split_penalty:g} for each split." * bool(model.split_penalty)
+    lines = [f"The tree costs {short_text(report.objective, 10)}: {found.minimised}"
+             + f", and {short_text(model.split_penalty, 10)} for each split."
+             * bool(model.split_penalty)
              + (f" No {space} costs less: this is proved." if report.status == "optimal" else
                 f" The clock ended the search; no {space} costs less than "
-                f"{report.lower_bound:.10g}. With more time (--time) the tree may be better.")]
+                f"{short_text(report.lower_bound, 10)}. With more time (--time) the tree may be "
+                "better.")]
     size = len(table.y) * sum(map(len, questions.values())) ** 2
     try:
         if size > LARGEST_PROOF or question.clock.remaining < 0.3 * question.clock.time_limit:
@@ -668,9 +679,10 @@ def certified(found: Found) -> Lines:
             path = Path(folder) / "proof.npz"
             model.certificate(table.X, table.y, weight).save(path)
             claim = _checked(path, np.asarray(columns), table.y, weight, model.time_limit)
-        claim = re.sub(r"\d+\.\d{10,}", lambda number: f"{float(number[0]):.10g}", claim)
+        claim = re.sub(r"\d+\.\d+", lambda number: short_text(float(number[0]), 10), claim)
+        rounded = report.status == "optimal" and f" {short_text(report.objective, 10)}" not in claim
         lines.append("The proof was written down, and a program of a page that knows nothing of "
-                     f"the search has checked it: {claim}.")
+                     f"the search has checked it: {claim}{' (but for rounding)' * rounded}.")
     except ValueError as error:
         lines.append(f"There is no certificate to check: {error}")
     lost = [name for name in table.feature_names if name not in questions]
@@ -1131,8 +1143,6 @@ def _rule(question):
 def good_trees(found: Found) -> Lines:
     """Say how many trees cost at most one per cent more than the best, and how they begin."""
     question, model, table = found.question, found.model, found.question.table
-    if not question.classes:
-        return Lines(["Trees within one per cent are counted for classes only."])
     if model.report_.status != "optimal":
         return Lines(["Trees within one per cent of the best are not counted, since the clock "
                       "ended the search for the best."])
@@ -1145,11 +1155,12 @@ def good_trees(found: Found) -> Lines:
     except (TimeoutError, MemoryError):
         return Lines(["Trees within one per cent were too many to count in the time."])
     first = {tree.split_text(0) if tree.n_splits else "" for tree in good[:200]}
-    return Lines([f"{good.count:,} tree{'s cost' if good.count > 1 else ' costs'} at most one per "
-                  "cent more than the best" + (
-                      "." if good.count == 1 else
-                      f"; the first {min(good.count, 200)} begin with "
-                      f"{'the same question' if len(first) == 1 else f'{len(first)} questions'}.")])
+    if good.count == 1:
+        return Lines(["No other tree costs at most one per cent more than the best."])
+    return Lines([f"{count(good.count - 1, 'other tree')} cost{'s' * (good.count == 2)} at most "
+                  "one per cent more than the best; "
+                  f"{'all' if good.count <= 200 else 'the first 200'}, the best included, begin "
+                  f"with {'the same question' if len(first) == 1 else f'{len(first)} questions'}."])
 
 
 def parts(judged: Judged) -> pd.DataFrame:
@@ -1173,7 +1184,7 @@ def parts(judged: Judged) -> pd.DataFrame:
         for value, part in error.groupby(values.astype(str).where(values.notna(), "missing")):
             if max(20, len(rows) // 20) <= len(part) < len(rows):
                 worst.append((one_line(f"{name}: {value}"), len(part), part.mean()))
-    title = "% wrong" if judged.question.classes else "mean error"
+    title = "% wrong" if judged.question.classes else "mean absolute error"
     frame = pd.DataFrame(worst, columns=["part", "rows", title]).astype({title: float})
     return frame.nlargest(10, title).round(1 if judged.question.classes else 4).set_index("part")
 
@@ -1185,20 +1196,22 @@ def card(found: Found, judged: Judged, source: str) -> Lines:
     question, table, model = found.question, found.question.table, found.model
     mark = hashlib.sha256(Path(source).read_bytes()).hexdigest() if Path(source).is_file() else "–"
     asks = [repr(name) for name in used(model, table)]
-    numbers = tuple(f"{name!r} " for name in used(model, table) if name not in table.categories)
-    read = [line for line in table.report.lines if re.search(" read | written ", line)
-            and line.startswith(numbers)]
+    others = tuple(f"{name!r} " for name in [*used(model, table), table.target]
+                   if name not in table.categories)
+    read = [line for line in table.report.lines if line.startswith(others)
+            and re.search(" read | written ", line)
+            and not re.search("--task| it is read as a ", line)]
     return Lines([
         f"Made on {date.today():%Y-%m-%d} by odtlib {__version__}, scikit-learn "
         f"{version('scikit-learn')}, numpy {np.__version__}.",
         f"From {source!r} (SHA-256 {mark}): {len(table.y):,} rows.",
         f"Predicts {table.target!r} from {', '.join(asks) or 'none'} of "
         f"{len(table.feature_names)} features.",
-        *[f"It takes values as they were read, and not as the file has them: {line}"
+        *[f"It takes and gives values as they were read, and not as the file has them: {line}"
           for line in read],
         f"Minimises {found.minimised}; depth at most {model.max_depth}, at least "
-        f"{model.min_samples_leaf} rows in a leaf, {model.split_penalty:g} for each split; classes "
-        f"weigh: {question.weights or 'alike'}; seed {question.seed}.",
+        f"{count(model.min_samples_leaf, 'row')} in a leaf, {short_text(model.split_penalty)} for "
+        f"each split; classes weigh: {question.weights or 'alike'}; seed {question.seed}.",
         "On new rows: " + (f"{judged.text(TREE, question.metric)} ({question.metric})."
                            if len(judged.rows) else "not measured."),
         "It knows nothing of rows from elsewhere or later. Whether each feature is known when the "

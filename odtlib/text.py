@@ -11,10 +11,16 @@ def number_text(number):
     return repr(float(number)).removesuffix(".0")
 
 
+def short_text(number, digits=6):
+    """Write a number rounded to so many digits, or to a whole one where it has more before 1e16."""
+    text = f"{number:.{digits}g}"
+    return f"{number:.0f}" if "e+" in text and abs(number) < 1e16 else text
+
+
 def threshold_text(threshold, low, high):
     """Write a threshold with as many digits as separate its two neighbours well."""
     for digits in range(4, 18):
-        text = f"{threshold:.{digits}g}"
+        text = short_text(threshold, digits)
         error = abs(float(text) - threshold)
         if low <= float(text) < high and (error <= 0.05 * high - 0.05 * low or error == 0):
             break

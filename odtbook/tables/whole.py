@@ -15,12 +15,16 @@ from sklearn.preprocessing import StandardScaler
 
 from odtbook.tables.columns import FEW_ROWS, understand
 from odtbook.tables.words import be, count, listed
+from odtlib.text import number_text
 
 OTHER = "(other)"
 IDENTIFIER = re.compile(
     r"(^|[^a-z])(id|ids|uuid|guid|key|index|idx|number|num|nr|no|code|row|record)$|^id([^a-z]|$)|"
     r"^unnamed", re.I)
 MANY_NUMBERS, FEW_NUMBERS, MANY_LEVELS = 20, 5, 30
+PERSON = re.compile(
+    r"(^|[^a-z])(patient|subject|person|participant|donor|client|customer|user|member|employee|"
+    r"student|pupil|household|family|animal)s?$", re.I)
 EVENT = re.compile(r"(^|[^a-z])(event|cens\w*|status|death|dead|died|arrest|failure)$", re.I)
 DURATION = re.compile(r"(^|[^a-z])(time|weeks?|days|duration|futime|survtime|lifetime)$", re.I)
 
@@ -59,7 +63,7 @@ def labels_of(frame, target, task, report, commas):
     if task == "regression":
         return frame, values, task
     return frame, values.astype(np.int64) if np.all(values == np.floor(values)) and len(values) \
-        else np.array([f"{value:g}" for value in values], str), task
+        else np.array([number_text(value) for value in values], str), task
 
 
 def features_of(frame, report, commas):
@@ -110,7 +114,7 @@ def _why_dropped(name, read, n):
     gaps, distinct = n - len(present), len(set(present.tolist()))
     if distinct == 1 and not gaps:
         return f"is {present[0]!r} in every row and is dropped." if read.kind == "category" else \
-            f"is {present[0]:g} in every row and is dropped."
+            f"is {number_text(present[0])} in every row and is dropped."
     if read.kind == "category":
         if distinct > max(10, len(present) / 4) and (
                 words := np.mean([len(value.split()) for value in present])) >= 4:
@@ -182,7 +186,8 @@ def judge(X, y, task, target, report, same, again, copies):
     elif X.shape[1] == 0:
         report.unusable = f"There is no column to predict {target!r} from."
     elif len(classes) == 1:
-        report.unusable = f"{target!r} is {next(iter(classes))!r} in every row: nothing to predict."
+        value = number_text(y[0]) if y.dtype.kind == "f" else repr(y[0].item())
+        report.unusable = f"{target!r} is {value} in every row: nothing to predict."
     elif task == "classification" and len(classes) > n / 2:
         report.unusable = (f"{target!r} has {len(classes):,} classes in {n:,} rows: too few rows "
                            "of each to learn from.")
@@ -197,7 +202,7 @@ def judge(X, y, task, target, report, same, again, copies):
                        f"{'it' if len(rare) == 1 else 'them'}.", target)
     if again:
         report.say(f"{count(again, 'row')} of {n:,} {be(again)} the same as an earlier one in "
-                   "every column"
+                   "the target and every feature"
                    + "; they count as copies, and are never both learned from and tested on"
                    * copies + ".")
     right = np.ceil(1000 * _most_frequent(same, y) / n) / 10
@@ -212,12 +217,16 @@ def judge(X, y, task, target, report, same, again, copies):
         elif EVENT.search(target) and DURATION.search(name):
             report.say(f"may be, by its name, the time until {target!r}; then it is known only "
                        "afterwards, and should be left out (--drop).", name)
-        if X[name].dtype == object and (IDENTIFIER.search(name) or _fixes_another(X, name)):
+        if X[name].dtype == object and (
+                IDENTIFIER.search(name) or PERSON.search(name) and X[name].nunique() >= 10
+                or _fixes_another(X, name)):
             report.say("may say which rows belong together; --groups keeps them together.", name)
             report.together.append(name)
     if task == "regression" and (parts := _sum_of(X, y)):
-        report.say(f"is a sum of {listed(parts, 5)}, each times a number, in every row; if they "
-                   "are known only afterwards, leave them out (--drop).", target)
+        what = f"{listed(parts)} times a number, plus another," if len(parts) == 1 else \
+            f"a sum of {listed(parts, 5)}, each times a number,"
+        report.say(f"is {what} in every row; if known only afterwards, leave "
+                   f"{'it' if len(parts) == 1 else 'them'} out (--drop).", target)
     if n < 50:
         report.say(f"{n} rows are very few: any accuracy below is a rough guess.")
     report.say(f"Read: {count(n, 'row')}, {count(X.shape[1], 'feature')}, target {target!r} "
@@ -278,7 +287,8 @@ def _gives_away(column, y, task):
         seen = contingency_matrix(values, y, dtype=np.int32)    # values go up
         below = seen.cumsum(axis=0, dtype=np.int32)
         hits = below.max(axis=1) + (below[-1] - below).max(axis=1)
-        right, how = int(hits.max()), f" (one cut, at {np.unique(values)[hits.argmax()]:g})"
+        right = int(hits.max())
+        how = f" (one cut, at {number_text(np.unique(values)[hits.argmax()] + 0.0)})"     # of -0.0
     wrong = n - right
     if wrong > 0.1 * base or base < 10:
         return ""

@@ -232,6 +232,30 @@ def test_blanks_around_a_name_are_said(tmp_path):
     assert "blanks around" not in str(read_table(plain(), "label").report)
 
 
+def test_numbers_of_many_digits_stay_what_they_are():
+    """As classes, in a column of one value, and where one cut tells the target."""
+    x = np.arange(60) % 20 - 10.0
+    frame = pd.DataFrame({"x": x * 1_234_567.0, "one": 12_345_678.0, "y": np.where(
+        x > 0, 0.12345678, 0.12345679)})
+    read = read_table(frame, "y")
+    assert sorted(set(read.y)) == ["0.12345678", "0.12345679"]
+    assert "'one' is 12345678 in every row" in str(read.report)
+    assert "(one cut, at 0)" in str(read_table(frame.assign(x=np.where(x, x, -0.0)), "y").report)
+    same = read_table(frame.assign(y=7), "y", task="regression").report
+    assert same.unusable == "'y' is 7 in every row: nothing to predict."
+    rng = np.random.default_rng(0)
+    many = pd.DataFrame({"a": rng.normal(size=90), "b": rng.normal(size=90)})
+    said = str(read_table(many.assign(y=3 * many["a"] + 5), "y").report)
+    assert "'y' is 'a' times a number, plus another, in every row; if known only" in said
+
+
+def test_persons_by_their_name_may_belong_together():
+    frame = pd.DataFrame({"patient": [f"P{k}" for k in np.arange(90) % 15], "a": np.arange(90) % 7,
+                          "customer type": [f"c{k}" for k in np.arange(90) % 11],
+                          "y": ["p", "q", "q"] * 30})
+    assert read_table(frame, "y").report.together == ["patient"]
+
+
 def test_versions_are_known_by_name():
     frame = pd.DataFrame({"version": ["1.9", "1.10"] * 20, "y": list("aabb") * 10})
     read = read_table(frame, "y")

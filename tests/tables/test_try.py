@@ -280,6 +280,32 @@ def test_a_gap_is_said_where_it_goes_and_a_bound_as_what_it_means():
     assert trying.meant(table, "day", 1.5) == "2024-01-02 12:00"
 
 
+def test_numbers_and_dates_are_said_as_an_analyst_writes_them():
+    """No powers of ten, and of a date between two days the last that is below."""
+    rng = np.random.default_rng(0)
+    day = 25 * rng.integers(0, 8, 300)
+    frame = pd.DataFrame({"day": pd.Timestamp("2024-01-01") + pd.to_timedelta(day, "D"),
+                          "pay": 27_000.0 + 1000 * rng.integers(0, 7, 300)})
+    frame["y"] = (1e6 + 1e5 * (day > 80) + 40_000 * (frame["pay"] > 30_000)
+                  + rng.normal(0, 10, 300).round(2))
+    table = read_table(frame.astype({"day": str}), "y")
+    found = trying.fit_tree(trying.ask(table, max_depth=2, seconds=60))
+    said, proved = str(trying.sentences(found)), str(trying.certified(found))
+    assert "day <= 87.5 (2024-03-28)" in said and "pay <= 30500" in said
+    for line in map(str, found.tree.value[found.tree.feature < 0, 0].round().astype(int)):
+        assert f"then {line} (" in said
+    assert "e+" not in said + proved
+    assert not re.search(r"\d\.\d{9}", proved) and "has checked it" in proved
+    right = re.findall(r"costs? (?:less than )?(\d+\.?\d*)", proved)
+    assert ("(but for rounding)" in proved) == (right[0] != right[1]) and len(right) == 2
+    shown = trying.as_meant(table, table.X.iloc[:3])
+    assert shown["day"].tolist() == frame["day"][:3].astype(str).tolist()
+    assert "other tree" in str(trying.good_trees(found))
+    card = str(trying.card(found, trying.Judged(
+        found.question, [], pd.DataFrame(), np.arange(0), {}, {}, []), "rows.csv"))
+    assert "'day' holds dates" in card and "--task" not in card
+
+
 def made(table, scores, found, **options):
     """Return what cross-validation would have found: scores by method, in five folds each."""
     question = trying.ask(table, **options)
