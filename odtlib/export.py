@@ -87,7 +87,7 @@ class Exports:
             return f"{name} is not missing" if branch == "left" else f"{name} is missing"
         here = self.missing_left is not None and self.missing_left[node] == (branch == "left")
         sign = "<=" if branch == "left" else ">"
-        return f"{name} {sign} {_short(threshold)}{' or missing' if here else ''}"
+        return f"{name} {sign} {_text.number_text(threshold)}{' or missing' if here else ''}"
 
     def is_condition(self, node: int) -> bool:
         """Return whether a feature node asks for a 0/1 column that is named by a condition.
@@ -127,11 +127,11 @@ class Exports:
         """
         if self.kind == "regression":
             used = () if self.slopes is None else np.flatnonzero(self.slopes[node])
-            return ", ".join(_short(v, 6) for v in self.value[node]) + "".join(
+            return ", ".join(_text.short_text(v) for v in self.value[node]) + "".join(
                 f" {'-' if self.slopes[node, j] < 0 else '+'} "
-                f"{_short(abs(self.slopes[node, j]), 6)} {visible(self.feature_name(j))}"
+                f"{_text.short_text(abs(self.slopes[node, j]))} {visible(self.feature_name(j))}"
                 for j in used)
-        counts = " ".join(_short(v, 6) for v in self.value[node])
+        counts = " ".join(_text.short_text(v) for v in self.value[node])
         return f"{visible(self.classes[self.label[node]])}  [{counts}]"
 
     def to_text(self) -> str:
@@ -609,11 +609,3 @@ def _typed(labels, dtype):
         return np.array(labels, dtype=dtype)
     except (OverflowError, TypeError, ValueError) as error:
         raise ValueError(f"classes are no labels of the type {dtype.str}: {error}.") from None
-
-
-def _short(number, digits=None):
-    """Write a number as briefly as it stays itself (or to ``digits`` significant digits)."""
-    if digits is not None:
-        return f"{number:.{digits}g}"
-    text = f"{number:.12g}"
-    return text if float(text) == number else repr(float(number))
