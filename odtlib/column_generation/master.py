@@ -14,7 +14,6 @@ from odtlib.requirements import needs
 from odtlib.solver_threads import run_highs, silent_highs
 from odtlib.tolerance import PROOF
 
-AT_ONCE = 0.3           # seconds of a linear program after which it gets a thread of its own
 MAX_LINKS = 5_000_000   # linking rows
 MOST_PATHS = 2.0**62    # numbers of paths
 LINK_BYTES = 100        # of each
@@ -241,21 +240,19 @@ class Master:
         splits, turns = self.path_splits(leaf, path)
         linked = np.column_stack([np.searchsorted(self.ends, leaf), self._link_rows(leaf, splits)])
         member = self.members(splits, turns, self.cut_left, np.arange(self.n_cuts))
-        rows, entries = [None] * len(new), [None] * len(new)
-        value = np.empty(len(new))
+        n, value, limits = len(new), np.empty(len(new)), np.ones((len(new), len(self.limit_rows)))
         for end in np.unique(leaf):
-            where = np.flatnonzero(leaf == end)
-            value[where], effects = self.values(end, path[where])
-            for i, column in enumerate(where):
-                cuts = self.first_cut + np.flatnonzero(member[column])
-                rows[column] = np.concatenate([linked[column], self.limit_rows, cuts])
-                entries[column] = np.ones(len(rows[column]))
-                entries[column][linked.shape[1]:][:len(effects)] = effects[:, i]
-        starts = np.cumsum([0, *map(len, rows)])
-        n = len(new)
-        self.lp.addCols(n, value, np.zeros(n), np.full(n, np.inf), int(starts[-1]),
-                        starts[:-1].astype(np.int32), np.concatenate(rows).astype(np.int32),
-                        np.concatenate(entries))
+            mine = leaf == end
+            value[mine], effects = self.values(end, path[mine])
+            limits[mine, :len(effects)] = effects.T
+        cuts = np.arange(self.first_cut, self.first_cut + self.n_cuts)
+        rows = np.hstack([linked, np.tile(np.append(self.limit_rows, cuts), (n, 1))])
+        entries = np.hstack([np.ones(linked.shape), limits, member])
+        used = np.hstack([np.ones((n, rows.shape[1] - self.n_cuts), bool), member])
+        ends = used.sum(axis=1).cumsum()
+        self.lp.addCols(n, value, np.zeros(n), np.full(n, np.inf), int(ends[-1]),
+                        np.append(0, ends[:-1]).astype(np.int32), rows[used].astype(np.int32),
+                        entries[used])
         for name, new in (("leaf", leaf), ("path", path), ("splits", splits), ("turns", turns)):
             setattr(self, name, np.concatenate([getattr(self, name), new]))
         self._simplex("primal")
@@ -380,17 +377,10 @@ class Master:
         """
         lp = self.lp
         lp.setOptionValue("presolve", "off")
-        end = lp.getRunTime() + seconds     # which counts from the first run
-        # most programs are solved at once; for others Python must hear of Ctrl-C
-        for limit, run in ((min(end, lp.getRunTime() + AT_ONCE), lp.run),
-                           (end, lambda: run_highs(lp))):
-            lp.setOptionValue("time_limit", limit)
-            run()
-            status = lp.getModelStatus()
-            late = status == self.highspy.HighsModelStatus.kTimeLimit
-            if not late or lp.getRunTime() >= end:
-                break
-        if late:
+        lp.setOptionValue("time_limit", lp.getRunTime() + seconds)    # counted from the first run
+        run_highs(lp)
+        status = lp.getModelStatus()
+        if status == self.highspy.HighsModelStatus.kTimeLimit:
             return None
         if status != self.highspy.HighsModelStatus.kOptimal:
             raise RuntimeError("HiGHS ended the master problem with "
