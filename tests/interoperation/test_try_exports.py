@@ -94,3 +94,24 @@ def test_onnx_of_words_answers_as_the_tree(tool, gaps, task, tmp_path):
     np.testing.assert_array_equal(answers, found.model.predict(rows))
     said = str(trying.hand_over(found, trying.judge(found.question), "t.csv", str(tmp_path / "t")))
     assert "words, of which the empty one is a gap" in said
+
+
+def test_onnx_and_skops_take_words_as_the_table_has_them(tool):
+    """Other spellings, rare words, and marks of gaps, which the page reads together."""
+    tool("onnx")
+    skops = tool("skops.io")
+    rng = np.random.default_rng(0)
+    raw = pd.DataFrame({
+        "city": rng.choice(["Bonn", "bonn", " Bonn", "Trier", "?", "n/a"], 300),
+        "firm": np.where(rng.random(300) < 0.4, [f"f{k}" for k in range(300)], "large")})
+    there = (raw["city"] != "Trier") ^ (raw["firm"] == "large")
+    found, files, refused = answered(read_table(raw.assign(y=np.where(there, "up", "down")), "y"))
+    wanted, asked = found.model.predict(found.question.table.X), ["city", "firm"]
+    assert not refused and sorted(trying.used(found.model, found.question.table)) == asked
+    session = tool("onnxruntime").InferenceSession(
+        files[".onnx"], providers=["CPUExecutionProvider"])
+    answers = session.run(None, {name: raw[[name]].to_numpy(object) for name in asked})[0].ravel()
+    np.testing.assert_array_equal(answers, wanted)
+    again = skops.loads(files[".skops"], trusted=skops.get_untrusted_types(data=files[".skops"]))
+    np.testing.assert_array_equal(again.predict(raw), wanted)
+    assert (found.model.predict(raw) != wanted).any()
