@@ -23,6 +23,7 @@ from odtlib._validation import class_weights, keeps_configuration
 from odtlib.estimator import TreeClassifier
 from odtlib.fit import Fit
 from odtlib.heuristics.ranks import RankedRows
+from odtlib.missing import DoubledColumns
 from odtlib.report import Clock, TimeUp, default_objective
 from odtlib.tree import LEAF, DecisionTree
 
@@ -292,7 +293,7 @@ class TunedCARTClassifier(TreeClassifier):
         "cv": ["cv_object"],
     }
 
-    _accepts_missing = _doubles_missing = True
+    _accepts_missing = True     # each fold fills in its own
 
     max_depth: int | None = 3
     _: KW_ONLY
@@ -342,7 +343,8 @@ class TunedCARTClassifier(TreeClassifier):
             tree = _Grower(X, y, self.classes_, sample_weight, last)(
                 **{**same, **self.best_params_})
         except TimeUp:
-            tree = trees.get(best) or single_leaf(X, y, len(self.classes_), sample_weight)
+            tree = trees.get(best) or with_sides(
+                single_leaf(X, y, len(self.classes_), sample_weight))
             fit.ended = fit.ended if fit.stopped else "time_limit"
         fit.counters = {"folds": len(folds), "combinations": len(combinations),
                         "fits": int(seen.sum()) + 1}
@@ -403,7 +405,9 @@ class _Grower:
     """
 
     def __init__(self, X, y, classes, sample_weight, clock):
-        self.X, self.y, self.classes, self.weight = X, y, classes, sample_weight
+        self.doubled = DoubledColumns(X) if np.isnan(X).any() else None
+        self.X = X if self.doubled is None else self.doubled.rows
+        self.y, self.classes, self.weight = y, classes, sample_weight
         self.clock, self.rows, self.trees = clock, {}, {}
 
     def __call__(self, *, max_depth, random_state, class_weight=None, min_samples_split=2,
@@ -423,10 +427,17 @@ class _Grower:
             parameters["max_leaf_nodes"] = min(max_leaf_nodes, rows.n_rows)
         name = key, leaf, split, repr((max_depth, random_state, sorted(parameters.items())))
         if name not in self.trees:
-            self.trees[name] = rows.tree(cart_nodes(
+            tree = rows.tree(cart_nodes(
                 rows, random_state, max_depth=max_depth, min_samples_leaf=leaf,
                 min_samples_split=split, clock=self.clock, **parameters))
+            self.trees[name] = with_sides(tree) if self.doubled is None else \
+                self.doubled.folded(tree)
         return self.trees[name]
+
+
+def with_sides(tree):
+    """Return a tree that sends what no row of its fit missed to the heavier side."""
+    return tree._with(missing_left=np.full(tree.n_nodes, -1, np.int8))
 
 
 def _judged(fit, tree, X, y, sample_weight):

@@ -318,3 +318,18 @@ def test_the_number_of_features_drawn_is_that_of_scikit_learn(max_features):
     X, y = load_iris(return_X_y=True)
     theirs = DecisionTreeClassifier(max_features=max_features).fit(X, y)
     assert CARTClassifier(max_features=max_features).fit(X, y).max_features_ == theirs.max_features_
+
+
+def test_folds_are_judged_by_the_tree_that_cart_grows_on_them():
+    """Missing values were filled in for all rows at once, with other thresholds and sides."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[:10, 1] = np.nan                      # in the first fold alone
+    X[10:, 1] = np.nan_to_num(X[10:, 1])
+    folds = [(np.arange(20, 60), np.arange(20)), (np.arange(40), np.arange(40, 60))]
+    model = TunedCARTClassifier(3, grid={"max_depth": [3]}, cv=folds, random_state=0).fit(X, y)
+    seed = np.random.RandomState(0).randint(2**31 - 1)
+    expected = [CARTClassifier(3, random_state=seed).fit(X[train], y[train]).score(X[test], y[test])
+                for train, test in folds]
+    assert model.best_score_ == pytest.approx(np.mean(expected))
