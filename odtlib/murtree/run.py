@@ -226,7 +226,8 @@ class Run:
             raise ValueError(f"start has {tree.n_splits} feature nodes and max_nodes is "
                              f"{self.most_nodes}; give a smaller tree or raise max_nodes.")
         if self.allowed is not None and not keeps_to(self.allowed, tree.to_nested()):
-            raise ValueError("start has splits that are not allowed; give a tree within "
+            has = f"start={start!r} grew" if isinstance(start, str) else "start has"
+            raise ValueError(f"{has} splits that are not allowed; give a tree within "
                              "first_features, not_first_features and interaction_cst, or none.")
         self.set_incumbent(tree)
 

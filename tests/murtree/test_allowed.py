@@ -233,6 +233,9 @@ def test_a_start_is_kept_or_refused():
     alone = MurTreeSearch(interaction_cst="no_interactions")
     with pytest.raises(ValueError, match="start has splits that are not allowed"):
         MurTreeClassifier(2, binarizer=None, search=alone, start=start).fit(X, y)
+    with pytest.raises(ValueError, match="start='cart' grew splits that are not allowed"):
+        MurTreeClassifier(1, binarizer=None, start="cart",
+                          search=MurTreeSearch(not_first_features=[0])).fit(X, X[:, 0])
     together = MurTreeSearch(interaction_cst=[[0, 1]])
     model = MurTreeClassifier(2, binarizer=None, search=together, start=start).fit(X, y)
     assert model.report_.objective == 0 and model.report_.status == "optimal"
