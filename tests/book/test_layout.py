@@ -123,7 +123,8 @@ ALLOWED = {
                   "report", "tree", "plotting"},
     "solver_threads": set(),
     "heuristics": {"tolerance", "_tree_kernels", "_numba", "_validation", "fit", "report", "tree",
-                   "trees", "binarize", "estimator", "requirements", "plotting", "solver_threads"},
+                   "trees", "binarize", "estimator", "missing", "requirements", "plotting",
+                   "solver_threads"},
 }
 
 
