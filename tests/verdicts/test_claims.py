@@ -528,6 +528,7 @@ def made(rows):
     """Records of column generation from a few values a run."""
     return Records(lambda name: pd.DataFrame([{
         "dataset": "a", "split": row.get("split", 0), "max_depth": 4, "link": "node",
+        "time_limit": row.get("limit", 60.0),
         "row_cuts": row["row_cuts"], "status": row.get("status", "optimal"), "objective": 2.0,
         "train_accuracy": 0.8, "rows": 10, "cpu_seconds": row["seconds"],
         "measures": {"train": {"cart_accuracy": 0.7}},
@@ -549,6 +550,24 @@ def test_variants_are_compared_within_blocks_of_equal_runs():
     found = variants(made([{"row_cuts": "none", "seconds": 60.0, "status": "time_limit"}]),
                      "row_cuts", ["none"])
     assert found["proved"].loc["a"].tolist() == [0]
+
+
+def test_the_longest_limit_counts_and_a_limit_where_one_way_did_not_end():
+    rows = [{"row_cuts": cuts, "seconds": limit * share, "limit": limit,
+             "status": "optimal" if share < 1 else "time_limit"}
+            for limit in (60.0, 600.0) for cuts, share in (("none", 1.0), ("upper", 0.5))]
+    names = "row_cuts", ["none", "upper"]
+    for ended in (None, "any"):
+        found = variants(made(rows), *names, ended=ended)
+        assert found["cpu_seconds"].loc["a"].tolist() == [600.0, 300.0]
+        assert found["ended"].loc["a"].tolist() == [False, True]
+    with pytest.raises(Missing):
+        variants(made(rows), *names, ended="all")
+    rows[-1]["status"] = "time_limit"
+    assert variants(made(rows), *names, ended="any")["time_limit"].loc["a"].tolist() == [60, 60]
+    rows[1]["status"] = "time_limit"
+    with pytest.raises(Missing):
+        variants(made(rows), *names, ended="any")
 
 
 def test_what_is_missing_is_missed_once_and_again(records):
