@@ -270,7 +270,10 @@ def _seconds(records, factor, levels):
 
 
 def _took(says, slow, quick, ended):
-    """Judge that one way takes longer, where a run that a limit stopped counts with its limit."""
+    """Judge that one way takes longer.
+
+    A run that a limit stopped counts with its limit, which can only hide a difference.
+    """
     part, cut = _ratio(says, slow, quick), int((~ended[slow.index]).sum())
     return part.noted(f"the limit counts where the slower way did not end: on {cut} of "
                       f"{len(slow)} data sets") if cut else part
