@@ -38,6 +38,7 @@ from ._front_kernels import FIRST, IF_0, IF_1, KEY, NUMBER, ROOT
 
 UNLIMITED = 2 ** 62
 EXACT = 2 ** 51         # costs below it add up exactly
+HEAVIEST = EXACT        # all rows together
 MAX_KEYS = 2 ** FIRST
 CELLS = 1_000_000       # of a table of pairs that are worked on between two looks at the clock
 
@@ -387,9 +388,9 @@ class FrontRun(DepthwiseRun):
         if np.any(self.weight != np.floor(self.weight)):
             raise ValueError(f"{what} needs whole sample weights, as errors are counted; round "
                              "them or multiply them by a constant.")
-        if self.weight.sum() >= EXACT:
+        if self.weight.sum() >= HEAVIEST:
             raise ValueError(f"the weights sum to {self.weight.sum():g}, and {what} is exact for "
-                             f"less than {EXACT:.0e}; use smaller weights.")
+                             f"less than {HEAVIEST:.0e}; use smaller weights.")
         self.weight = self.weight.astype(np.int64)
 
     def search_over(self, key, if_1, if_0, n_keys, *, pareto):
