@@ -34,6 +34,7 @@ from odtbook.verdicts.evidence import (
     method_runs,
     noise,
     seeds,
+    sets_of,
 )
 from odtbook.verdicts.patel2023 import variants
 from odtbook.verdicts.render import MARKS
@@ -440,13 +441,13 @@ def test_our_own_dl85_refutes_nothing():
     assert answer("demirovic2022 T5", changed("murtree_published_dl85", equal)) != "contradicted"
 
 
-def test_fewer_than_half_of_the_data_sets_refute_nothing():
-    """With a third of its data sets each, and whatever they say, no claim is contradicted."""
+@pytest.mark.parametrize("third", range(3))
+def test_fewer_than_half_of_the_data_sets_refute_nothing(third):
+    """With a third of the data sets, and whatever they say, no claim is contradicted."""
+    names = sorted([*sets_of("small").values(), *sets_of("large").values()])[third::3]
+
     def few(table):
-        if "dataset" not in table:
-            return table
-        names = sorted(table["dataset"].unique())
-        return table[table["dataset"].isin(names[::4])]
+        return table[table["dataset"].isin(names)] if "dataset" in table else table
     found = judge(["firat2020", "patel2023"], changed(".*", few))
     assert all(one.answer != "contradicted" for one in found.claims)
 
