@@ -1,13 +1,15 @@
-"""Seeds are tried within one test, more of them on the larger scale; and a process for scripts."""
+"""Seeds are tried within one test, more of them on the larger scale; a clock; and a process."""
 
 import inspect
 import os
 
+import numpy as np
 import pytest
 from interrupt import Child
 from scale import SCALE
 
 from odtbook.lifetime import end_with
+from odtlib.report import Clock
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     end_with(os.getppid())
@@ -49,6 +51,18 @@ def pytest_pyfunc_call(pyfuncitem):
             error.add_note(f"with seed = {seed}")
             raise
     return True
+
+
+@pytest.fixture
+def time_left(monkeypatch):
+    """Let deep searches over all thresholds give way at once; clocks go on until ``[0]`` is 0."""
+    left = [1e5]
+    monkeypatch.setattr(Clock, "remaining", property(
+        lambda self: np.inf if self.time_limit is None else min(left[0], self.time_limit * 1e9)))
+    for module in ("solver", "regressor"):
+        monkeypatch.setattr(f"odtlib.continuous.{module}.TURN", 0.0)
+    monkeypatch.setattr("odtlib.continuous.classifier.LOCAL", 0.0)
+    return left
 
 
 @pytest.fixture(scope="module")

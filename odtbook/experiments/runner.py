@@ -134,9 +134,7 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
     before = published.records() if apart or changes else {}
     experiment = Experiment(experiment, changes, apart=apart)
     declared = experiment.declared()
-    points = {key(point): point for point in
-              select(experiment.points(quick), only, experiment.template.defaults)}
-    experiment.template.refuse_values(points.values())
+    points = _chosen(experiment, quick, only)
     place = experiment.place
     if executor is execute_notebook and not dask:
         need_papermill()
@@ -176,6 +174,13 @@ def run_experiment(experiment: str | Path, *, quick: bool = False, jobs: int = 1
     say(f"{experiment.name}: records in {os.path.relpath(place.results)}"
         + _executed(experiment, todo) + _doubtful(asked))
     return asked
+
+
+def _chosen(experiment, quick, only):
+    """Return by key what is to run; refuse a value that an estimator refuses."""
+    points = select(experiment.points(quick), only, experiment.template.defaults)
+    experiment.template.refuse_values(points)
+    return {key(point): point for point in points}
 
 
 def _run_all(experiment, executor, points, journal, parallel, dask, jobs):

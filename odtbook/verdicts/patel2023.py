@@ -98,9 +98,8 @@ def variants(records, factor, levels, pattern="column_generation*", ended=None, 
     if ended is not None:
         kept &= alike["ended"].transform(ended)
     runs = runs[kept]
-    if "time_limit" in runs:
-        limit = runs["time_limit"].astype(float).fillna(math.inf)
-        runs = runs[limit == limit.groupby(runs["dataset"]).transform("max")]
+    limit = runs["time_limit"]
+    runs = runs[limit == limit.groupby(runs["dataset"]).transform("max")]
     if runs.empty:
         raise Missing(f"no data set has records of {pattern} at depth {DEPTH} with all of "
                       f"{factor}: {', '.join(map(str, levels))}")
@@ -111,9 +110,8 @@ def variants(records, factor, levels, pattern="column_generation*", ended=None, 
         columns=runs["counters"].str["columns"].astype(float),
         proved=runs["status"] == "optimal")
     hows = dict.fromkeys(("cpu_seconds", "train_accuracy", "cart", "relaxation", "columns"),
-                         "mean") | {"proved": "sum", "split": "count", "ended": "all"}
-    if "time_limit" in runs:
-        hows["time_limit"] = "max"
+                         "mean") | {"proved": "sum", "split": "count", "ended": "all",
+                                    "time_limit": "max"}
     table = runs.groupby(["dataset", factor]).agg(hows)
     return {name: table[name].dropna().unstack(factor) for name in hows}
 

@@ -248,7 +248,7 @@ class Master:
         cuts = np.arange(self.first_cut, self.first_cut + self.n_cuts)
         rows = np.hstack([linked, np.tile(np.append(self.limit_rows, cuts), (n, 1))])
         entries = np.hstack([np.ones(linked.shape), limits, member])
-        used = np.hstack([np.ones((n, rows.shape[1] - self.n_cuts), bool), member])
+        used = entries != 0
         ends = used.sum(axis=1).cumsum()
         self.lp.addCols(n, value, np.zeros(n), np.full(n, np.inf), int(ends[-1]),
                         np.append(0, ends[:-1]).astype(np.int32), rows[used].astype(np.int32),

@@ -103,8 +103,7 @@ def run_at_any_depth(kind, model, rows, clock, search):
         if before is not None:
             for name, count in counters.items():
                 fit.counters[name] = fit.counters.get(name, 0) + count
-        if fit.ended == "interrupted" or depth is None \
-                or (depth == S.ANY_DEPTH and model.max_depth is None):
+        if fit.ended == "interrupted" or not (depth in SMALL_DEPTHS or run.relaxed):
             break
         if fit.ended == "optimal":
             if fit.objective - fit.bound <= run.unit * run.solver.rounding \

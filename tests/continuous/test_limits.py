@@ -5,24 +5,12 @@ import pytest
 
 from odtlib import ContinuousTreeClassifier, ContinuousTreeRegressor
 from odtlib.heuristics.subtrees import SubtreeSearch
-from odtlib.report import Clock
 
 
 @pytest.fixture
-def in_stages(monkeypatch):
-    """Let the deep search give way at once; time is over after the small depths."""
-    left = 1e5
-
-    def over(*_):
-        nonlocal left
-        left = 0.0
-
-    monkeypatch.setattr(SubtreeSearch, "run", over)
-    monkeypatch.setattr(Clock, "remaining", property(
-        lambda self: np.inf if self.time_limit is None else min(left, self.time_limit * 1e9)))
-    for module in ("solver", "regressor"):
-        monkeypatch.setattr(f"odtlib.continuous.{module}.TURN", 0.0)
-    monkeypatch.setattr("odtlib.continuous.classifier.LOCAL", 0.0)
+def in_stages(monkeypatch, time_left):
+    """Let time be over after the small depths, to which the deep search gives way."""
+    monkeypatch.setattr(SubtreeSearch, "run", lambda *_: time_left.__setitem__(0, 0.0))
 
 
 @pytest.mark.parametrize("kind", [ContinuousTreeClassifier, ContinuousTreeRegressor])

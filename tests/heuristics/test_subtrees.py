@@ -11,7 +11,6 @@ from odtlib import (
     LocalSearchTreeClassifier,
 )
 from odtlib.heuristics import subtrees
-from odtlib.report import Clock
 
 DEPTH = 5
 OPTIONS = [{}, {"min_samples_leaf": 7}, {"split_penalty": 1.5}, {"max_leaf_nodes": 12}]
@@ -25,28 +24,23 @@ def table(seed, n=250):
 
 
 @pytest.fixture
-def in_sweeps(monkeypatch):
+def in_sweeps(monkeypatch, time_left):
     """Time that passes only with sweeps: an exact search gives way at once and goes on no more.
 
     Called, it begins anew.
     """
-    run, left = subtrees.SubtreeSearch.run, [1e5]
+    run = subtrees.SubtreeSearch.run
 
     def short(self, tree, cost, keep):
         run(self, tree, cost, keep, sweeps=6)
-        left[0] = 0.0
+        time_left[0] = 0.0
 
     monkeypatch.setattr(subtrees.SubtreeSearch, "run", short)
-    monkeypatch.setattr(Clock, "remaining", property(
-        lambda self: np.inf if self.time_limit is None else min(left[0], self.time_limit * 1e9)))
-    for module in ("solver", "regressor"):
-        monkeypatch.setattr(f"odtlib.continuous.{module}.TURN", 0.0)
-    monkeypatch.setattr("odtlib.continuous.classifier.LOCAL", 0.0)
     for owner in ("classifier._Start", "regressor._Search"):     # exact searches, too
         monkeypatch.setattr(f"odtlib.continuous.{owner}.shallower", lambda *_: None)
 
     def begin():
-        left[0] = 1e5
+        time_left[0] = 1e5
     return begin
 
 
