@@ -201,7 +201,7 @@ def at_depth(call, depth):
 
 
 def run(call, X, y, time_limit):
-    """Call the method; return its status."""
+    """Call the method; return how it ended: a tree may be proved before all are counted."""
     parameters = dict(call.parameters)
     kind = estimators()[call.estimator]
     if "time_limit" in kind().get_params():
@@ -219,7 +219,7 @@ def run(call, X, y, time_limit):
         if "too many thresholds" not in str(error):     # for a certificate
             raise
         return "refused"
-    return model.report_.status if hasattr(model, "report_") else "done"
+    return model.report_.ended if hasattr(model, "report_") else "done"
 
 
 def clock_without_waiting(pid="self"):
@@ -239,7 +239,7 @@ def clock_without_waiting(pid="self"):
 
 
 def overrun(call, kind, seconds, interrupt):
-    """Return status and the seconds by which a call outlasts a limit, or a Ctrl-C.
+    """Return how a call ended, and by how many seconds it outlasts a limit, or a Ctrl-C.
 
     By the wall clock, less what the call waited for a processor, as on a loaded machine.
     """
