@@ -36,8 +36,7 @@ class NeighbourhoodSearch:
         self.n_cuts = np.array([len(own) for own in cuts])
         self.counters = {"neighbourhoods": 0, "proved": 0, "improved": 0}
 
-    def run(self, start, clock, found, *, floor=0.0, unit=None, n_jobs=1, random_state=None,
-            settings=None):
+    def run(self, start, clock, found, *, floor=0.0, unit=None, n_jobs=1, random_state=None):
         """Search until time is over or no neighbourhood improves the tree; return the status.
 
         ``found(splits, label, event)`` is called with each better tree; the search ends at an
@@ -66,8 +65,7 @@ class NeighbourhoodSearch:
                     continue
                 if clock.expired:
                     return "time_limit"
-                *solved, proved = self._solve(splits, label, nodes, clock, unit, n_jobs, random,
-                                              settings)
+                *solved, proved = self._solve(splits, label, nodes, clock, unit, n_jobs, random)
                 value = self.objective(*solved)
                 if value <= best + rounding:    # equals are taken too: they lead elsewhere
                     self.splits, self.label = splits, label = solved
@@ -88,7 +86,7 @@ class NeighbourhoodSearch:
         return cost_of(self.rows, splits, label, self.positions,
                        self.limits.get("split_penalty", 0.0))
 
-    def _solve(self, splits, label, nodes, clock, unit, n_jobs, random, settings):
+    def _solve(self, splits, label, nodes, clock, unit, n_jobs, random):
         """Return splits, classes, and whether nothing else for these nodes is better."""
         possible = self._possible(splits, nodes)
         several = possible.sum(axis=1) > 1
@@ -114,7 +112,7 @@ class NeighbourhoodSearch:
             start = None        # a split in place of none sent rows to leaves of other classes
         solution = part.model.solve(
             "cp-sat", start=start, unit=unit, n_jobs=n_jobs,
-            time_limit=min(SECONDS, max(0.01, clock.remaining)), settings=settings,
+            time_limit=min(SECONDS, max(0.01, clock.remaining)),
             random_state=int(random.randint(2**31 - 1)), in_subprocess=False)
         if solution.status == "interrupted":
             raise KeyboardInterrupt

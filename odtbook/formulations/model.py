@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from odtbook.formulations import engines
 from odtbook.formulations.run import run
 from odtlib.column_generation.units import common_denominator
 from odtlib.report import Clock
@@ -260,17 +258,6 @@ class Model:
             [(value, _name(self.variables, column)) for value, column
              in zip(a["value"][entries], a["index"][entries], strict=True)],
             a["row_lower"][number], a["row_upper"][number])
-
-    def write(self, path: str | PathLike[str]) -> None:
-        """Write the model, with names, as an LP or MPS file, by the ending of the path."""
-        if not str(path).endswith((".lp", ".mps")):
-            raise ValueError(f"{path} ends neither in .lp nor in .mps; rename it.")
-        solver = engines.load(self.arrays())
-        for number in range(self.n_columns):
-            solver.passColName(number, _name(self.variables, number))
-        for number in range(self.n_rows):
-            solver.passRowName(number, _name(self.constraints, number))
-        solver.writeModel(str(path))
 
     def evaluate(self, values: ArrayLike) -> float:
         """Return the objective of a point, an array with a value per column."""

@@ -298,12 +298,7 @@ class ProgramClassifier(TreeClassifier):
             return
         built, floor = clock.elapsed, run.bound
         run.counters.update(program.model.sizes(), build_seconds=built)
-        if getattr(self.search, "relaxation", False):
-            relaxed = program.model.relax(
-                None if clock.time_limit is None else clock.remaining / 4)
-            if relaxed.status == "optimal":
-                run.counters["lp_bound"] = relaxed.objective / problem.factor
-        settings, chosen = {}, getattr(self.search, "settings", None) or {}
+        settings = {}
         if highs and not (problem.counted and problem.groups is None):
             settings.update(EXACT)
         if highs and not problem.whole:
@@ -313,7 +308,7 @@ class ProgramClassifier(TreeClassifier):
         begin = clock.elapsed
         solution = program.model.solve(
             self.solver, n_jobs=effective_n_jobs(self.n_jobs),
-            unit=1.0 if problem.counted else None, settings={**settings, **chosen},
+            unit=1.0 if problem.counted else None, settings=settings,
             start=program.start(run.tree) if run.given else None,
             priorities=self._priorities(program),
             time_limit=None if clock.time_limit is None else max(0.05, clock.remaining),

@@ -280,15 +280,11 @@ def test_a_row_in_a_wrong_leaf_is_no_solution():
                 ("upper", "lower", "outside", "left", "right"))
 
 
-def test_the_relaxation_and_n_jobs_are_reported_and_used():
+def test_n_jobs_is_used_and_the_solvers_bound_reported():
     X, y = EIGHT[:, :4], EIGHT[:, 4]
     best = optimum(X, y, np.ones(8), midpoints(X), 1)
-    report = check(BinOCTClassifier(1, search=BinOCTSearch(relaxation=True), n_jobs=2), X, y, best)
-    assert report.counters["lp_bound"] == pytest.approx(0, abs=1e-6)
+    report = check(BinOCTClassifier(1, n_jobs=2), X, y, best)
     assert report.counters["solver_bound"] == best
-    three = np.arange(8) % 3
-    report = BinOCTClassifier(1, search=BinOCTSearch(relaxation=True)).fit(X, three).report_
-    assert 0 < report.counters["lp_bound"] <= report.objective
 
 
 def test_search_tree_over_thresholds():
@@ -440,15 +436,13 @@ def test_no_split_is_possible():
 
 def test_branching_priorities():
     X, y = EIGHT[:, :4], EIGHT[:, 4]
-    check(BinOCTClassifier(2, solver="cp-sat", search=BinOCTSearch(priorities=True)), X, y, 0)
+    check(BinOCTClassifier(2, solver="cp-sat"), X, y, 0)
     priorities = BinOCTClassifier(2).formulate(X, y).priorities()
     built = BinOCTClassifier(2).formulate(X, y)
     assert priorities[built.f[0]].tolist() == [101] * 4
     assert priorities[built.t[1:]].max() == priorities[built.t[1:]].min() == 98
     assert (priorities[built.p] == 10).all()
     assert not priorities[built.l].any()
-    with pytest.raises(ValueError, match="branching priorities need solver='cp-sat'"):
-        BinOCTClassifier(2, search=BinOCTSearch(priorities=True)).fit(X, y)
 
 
 def hard(n=300):
@@ -567,8 +561,6 @@ def test_errors_say_what_to_do(monkeypatch):
         BinOCTClassifier().fit(X, y > 0, protected=X[:, 0] > 0)
     with pytest.raises(ValueError, match="protected has 30 distinct values and y 2 classes"):
         BinOCTClassifier(max_disparity=0.5).fit(X, y > 0, protected=X[:, 0])
-    with pytest.raises(ValueError, match="HiGHS has no option 'speed'"):
-        BinOCTClassifier(1, search=BinOCTSearch(settings={"speed": 1})).fit(X, y)
     monkeypatch.setattr(binoct_model, "MAX_NONZEROS", 1000)
     with pytest.raises(ValueError, match="constraint_form='summed' needs 0 million nonzeros"):
         BinOCTClassifier(2).fit(X, y)

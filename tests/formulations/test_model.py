@@ -159,19 +159,6 @@ def test_entries_for_one_place_are_added_up():
     assert model.row("r") == "r: 3 x(0) + x(1) <= 1"
 
 
-@pytest.mark.parametrize("ending", ["lp", "mps"])
-def test_files_are_read_back_with_the_same_optimum(tmp_path, ending):
-    import highspy
-    model, value, weight = knapsack(np.random.default_rng(4))
-    model.write(tmp_path / f"model.{ending}")
-    solver = highspy.Highs()
-    solver.silent()
-    solver.readModel(str(tmp_path / f"model.{ending}"))
-    solver.run()
-    assert solver.getObjectiveValue() == enumerated(value, weight)
-    assert solver.getColName(3)[1] == "x(3)"
-
-
 def test_infeasible_and_empty_models():
     model = Model()
     x = model.add_variables("x", 2, kind="integer")
@@ -235,8 +222,6 @@ def test_errors_say_what_to_do():
     for in_subprocess in (False, True):
         with pytest.raises(ValueError, match="HiGHS has no option 'speed' with a value 3"):
             model.solve(settings={"speed": 3}, in_subprocess=in_subprocess)
-    with pytest.raises(ValueError, match=r"ends neither in \.lp nor in \.mps"):
-        model.write("model.txt")
     whole = Model()
     z = whole.add_variables("z", 2, kind="integer")
     whole.add_rows("r", 1, [0, 0], z, [np.pi, 1], upper=1)

@@ -248,7 +248,7 @@ def options_of_a_search(draw):
         ("feature_order", ("gini", "random"), murtree),
         ("link", ("node", "prefix"),
          (odtlib.ColumnGenerationSearch, odtlib.ColumnGenerationClassifier)),
-        ("relaxation", (True, False), (BinOCTSearch, BinOCTClassifier)))
+        ("add_thresholds", (True, False), (BinOCTSearch, BinOCTClassifier)))
     value = draw.pick(*values)
 
     def look(kind):

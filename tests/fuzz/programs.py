@@ -1,8 +1,6 @@
 """Integer programs with both solvers."""
 
 import itertools
-import tempfile
-from pathlib import Path
 
 import numpy as np
 from fuzz.drawing import need
@@ -118,9 +116,6 @@ class Programme(Case):
                == (len(cost), len(A), np.count_nonzero(A)), "sizes are", sizes)
         demand(model.table()["count"].sum() == len(cost) + len(A), "the table counts otherwise")
         demand(len(model.row("rows", 0)) > 0 and len(model.arrays()["cost"]) == len(cost), "row")
-        with tempfile.TemporaryDirectory() as folder:
-            model.write(path := Path(folder, "model.lp"))
-            demand(path.stat().st_size > 0, "an empty file")
         whole = model.to_integer()
         demand(np.all(np.asarray(whole["cost"]) % 1 == 0), "to_integer leaves fractions")
         solution = model.solve(self.solver)
@@ -136,7 +131,7 @@ class Programme(Case):
 
 @fuzz(1, *(f"Model.{name}" for name in (
     "add_rows", "add_variables", "arrays", "evaluate", "matrix", "relax", "row", "sizes", "solve",
-    "table", "to_integer", "violated", "write")))
+    "table", "to_integer", "violated")))
 def small_programs(draw):
     """Programs of a few 0/1 variables."""
     n, m = draw.number(1, 5), draw.number(1, 3)
