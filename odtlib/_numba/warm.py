@@ -15,7 +15,7 @@ SECONDS = {
     "MurTree": 9,
     "certificates": 2,
     "fronts of trees": 2,
-    "all good trees": 2,
+    "all good trees": 4,
     "the local search": 7,
     "threshold sampling": 2,
     "the dynamic program over candidate splits": 6,

@@ -129,15 +129,16 @@ def compiled(make, function, n_sums):
 
 
 @njit(**OPTIONS)
-def cost_rows(address, sums, n_sums, room, result):
+def cost_rows(address, sums, n_sums, n_leaves, room, result):
     """Write the costs of leaves, given their sums, by the kernel at an address.
 
-    ``address`` (int) is that of :func:`costing`'s kernel, ``sums`` are (n * n_sums,) float64,
-    ``n_sums`` (int) for each leaf, and ``result``, (n,) float64, is written.  ``room``, float64,
+    ``address`` (int) is that of :func:`costing`'s kernel, ``sums``, (n_leaves * n_sums,) float64,
+    are ``n_sums`` (int) for each of ``n_leaves`` (int), and ``result``, (n_leaves,) float64, is
+    written.  ``room``, float64,
     has places for 32 * (n_sums + 1) numbers.
     """
-    for first in range(0, len(result), LEAVES):
-        n = min(len(result) - first, LEAVES)
+    for first in range(0, n_leaves, LEAVES):
+        n = min(n_leaves - first, LEAVES)
         for c in range(n_sums):
             for m in range(LEAVES):
                 room[LEAVES * c + m] = sums[(first + min(m, n - 1)) * n_sums + c]

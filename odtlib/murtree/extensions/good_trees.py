@@ -40,7 +40,7 @@ from odtlib.tree import DecisionTree
 from ..options import MurTreeSearch, memory_limit_alone
 from ..preparation import grouped_rows, pair_sums, set_name
 from ..run import Run
-from ._good_kernels import ROUNDED, Leaves, all_pairs, count_two, judge_leaves
+from ._good_kernels import ROUNDED, Leaves, all_pairs, count_two, judge_leaves, room_for
 
 EXACT = 2 ** 52             # floats up to this add up exactly
 ENTRIES = 2 ** 12           # of the table in which the kernel counts, at least
@@ -121,6 +121,8 @@ class _Counting:
                                 else self.bits[:, self.columns])
         entries = max(ENTRIES, 1 << (4 * len(columns) + 4).bit_length())
         self.table = np.full(entries, -1), np.zeros(entries, np.int64)
+        self.room = room_for(self.leaves, np.zeros((2, 2 * len(columns) + 1,
+                                                    self.amounts.shape[1])))
         self.known, self.options, self.latest, self.entries = {}, {}, (None, []), 0
 
     def over(self, columns):
@@ -136,9 +138,9 @@ class _Counting:
     def judge(self, sums):
         """Return what leaves cost, in whole units, given their sums, (..., width)."""
         flat = np.ascontiguousarray(sums.reshape(-1, sums.shape[-1]))
-        errors, ways = np.empty((2, len(flat)), np.int64)
-        judge_leaves(self.leaves, flat, len(flat), errors, ways)
-        return errors.reshape(sums.shape[:-1])
+        room = room_for(self.leaves, flat[None])
+        judge_leaves(self.leaves, room, 0, len(flat))
+        return room.cost[0].reshape(sums.shape[:-1])
 
     def sums(self, rows):
         """Return the sums over some rows, the same in every order of these."""
@@ -435,8 +437,8 @@ class _Counting:
             names.fill(-1)
             first = self.pace.slice(
                 lambda work, first=first: count_two(
-                    pairs, single, roots, total, self.leaves, self.min_leaf, depth, self.penalty,
-                    budget_by_size, first, work, names, counts),
+                    pairs, single, roots, total, self.leaves, self.room, self.min_leaf, depth,
+                    self.penalty, budget_by_size, first, work, names, counts),
                 lambda first: first < 0)
             used = np.flatnonzero(names >= 0)
             for name, count in zip(names[used].tolist(), counts[used].tolist(), strict=True):
@@ -817,8 +819,10 @@ def warm_up_good_trees():
     def run():
         leaves = Leaves(0, 0, 1.0, 0.0)
         pairs, single, total = all_pairs(np.zeros((1, 0)), np.ones((1, 2)), np.zeros(1, np.int64))
-        judge_leaves(leaves, total[None], 1, *np.zeros((2, 1), np.int64))
-        count_two(pairs, single, np.zeros(0, np.int64), total, leaves, 1, 1, 0.0, np.ones(4), -1, 1,
+        room = room_for(leaves, np.zeros((2, 1, 2)))
+        judge_leaves(leaves, room, 0, 1)
+        count_two(pairs, single, np.zeros(0, np.int64), total, leaves, room, 1, 1, 0.0, np.ones(4),
+                  -1, 1,
                   np.full(8, -1), np.zeros(8, np.int64))
 
     return warm_up("all good trees", count_two, run)

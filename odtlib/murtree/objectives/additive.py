@@ -269,7 +269,7 @@ class FittedObjective:
         """Return what leaves cost, given their sums, (n, K)."""
         result, n_sums = np.empty(len(sums)), self.numbers.shape[1]
         _additive.cost_rows(self.kernels[3], np.ascontiguousarray(sums, np.float64).ravel(), n_sums,
-                            np.empty(LEAVES * (n_sums + 1)), result)
+                            len(sums), np.empty(LEAVES * (n_sums + 1)), result)
         return result
 
     def leaf(self, rows):
