@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -264,7 +265,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         if not hasattr(X, "columns"):
             return X
         self.binarizer_, self._tree_over_columns = _WordColumns(handle_unknown="warn").fit(X), True
-        warn_of_columns(self.binarizer_, X)
+        warn_of_columns(self, X)
         return self._whole(self.binarizer_.transform(X))
 
     def _whole(self, X):
@@ -338,8 +339,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
             if not over_columns or tree.columns is not None and (
                     tree.columns.names == made.columns_.names):
                 return made.to_columns(tree)
-        elif made is not None and tree.feature_names == tuple(map(
-                str, made.get_feature_names_out())):
+        elif made is not None and tree.feature_names and tree.feature_names == names_of(made):
             return tree
         raise ValueError(f"start is a {type(start).__name__} whose tree tests columns that its "
                          "binariser made, and this fit makes others; give one with the same "
@@ -395,7 +395,8 @@ class _TreeEstimator(DescribedParameters, WithParameters):
             if len(X) == 0:
                 raise ValueError("X has no rows; give at least one.")
             return validate_data(self, X, reset=False, skip_check_array=True)
-        if self._tree_over_columns and getattr(self.binarizer_, "categories_", None):
+        if self._tree_over_columns and hasattr(self.binarizer_, "columns_") \
+                and self.binarizer_.categories_:
             refuse_array(self)
         return checked(self, X, reset=False, missing=self._accepts_missing, types=NUMBERS)
 
@@ -523,7 +524,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         if self._tree_over_columns:
             maker, tree = copy(self.binarizer_), self.tree_
             maker._keeps_gaps = True
-            if "pandas" in sys.modules and hasattr(maker, "set_output"):
+            if tree.feature_names and "pandas" in sys.modules and hasattr(maker, "set_output"):
                 maker.set_output(transform="pandas")    # with the names that the tree knows
             else:
                 tree = tree.replace(feature_names=None)
@@ -701,11 +702,12 @@ class OverEstimator:
         return self.estimator_.feature_importances_
 
 
-def warn_of_columns(binarizer, X):
-    """Warn where one of odtlib made columns that the user should know of."""
-    if not hasattr(binarizer, "categories_"):
+def warn_of_columns(model, X):
+    """Warn where a binariser of odtlib made columns that the user should know of."""
+    binarizer = model.binarizer_
+    if not hasattr(binarizer, "columns_"):
         return
-    names = getattr(binarizer, "feature_names_in_", range(binarizer.n_features_in_))
+    names = getattr(model, "feature_names_in_", range(model.n_features_in_))
     for j, categories in binarizer.categories_.items():
         if len(categories) > MANY_CATEGORIES:
             warn(f"feature {visible(names[j])} has {len(categories)} categories, one column for "
@@ -718,6 +720,12 @@ def warn_of_columns(binarizer, X):
         warn(f"{type(binarizer).__name__} made no column of {len(lost)} of {len(varies)} features "
              f"({shown}), and features that help only in combination are lost; "
              "binarizer='auto' keeps every feature.")
+
+
+def names_of(transformer):
+    """Return the names of the columns that a transformer makes, None where it has none."""
+    named = getattr(transformer, "get_feature_names_out", None)
+    return None if named is None else tuple(map(str, named()))
 
 
 def _zeros_and_ones(X):
@@ -756,9 +764,8 @@ class BinarisingMixin:
         The binariser sees a row with a whole weight so many times; other weights do not move cuts.
         One of odtlib stops when the clock has expired.
         """
-        frame = hasattr(X, "columns")
         self.binarizer_, self._tree_over_columns = None, False
-        if not frame:
+        if not hasattr(X, "columns"):
             columns = _zeros_and_ones(X)
             if columns is not None:
                 return columns
@@ -769,6 +776,8 @@ class BinarisingMixin:
         chosen = self.binarizer
         self.binarizer_ = BINARIZERS[chosen](handle_unknown="warn") \
             if isinstance(chosen, str) else clone(chosen)
+        X = self._named(X)
+        frame = hasattr(X, "columns")
         seen_X, seen_y, seen_weight = X, y, sample_weight
         if (sample_weight is not None and np.all(sample_weight == np.floor(sample_weight))
                 and sample_weight.sum() <= self._most_copies(len(y))):
@@ -781,18 +790,30 @@ class BinarisingMixin:
                                        regression=is_regressor(self))
             columns = self.binarizer_._encode_until(clock, X)
         else:
-            columns = np.asarray(self.binarizer_.fit(seen_X, seen_y).transform(X))
+            columns = self.binarizer_.fit(seen_X, seen_y).transform(X)
+            if issparse(columns):
+                raise ValueError("the binarizer made a sparse table; give one that makes an array, "
+                                 "by sparse_output=False or encode='onehot-dense'.")
+            columns = np.asarray(columns)
             if not np.all((columns == 0) | (columns == 1)):
                 raise ValueError("the binarizer made columns that are not 0/1; give one that does.")
         if self._has_all_columns:
-            warn_of_columns(self.binarizer_, X)
+            warn_of_columns(self, X)
         self._tree_over_columns = frame or not hasattr(self.binarizer_, "to_original")
         return columns.astype(np.uint8, copy=False)
+
+    def _named(self, X):
+        """Return rows as a frame where a transformer that is not of odtlib can have their names."""
+        if hasattr(X, "columns") or not hasattr(self, "feature_names_in_") or hasattr(
+                self.binarizer_, "_fit_until"):
+            return X
+        import pandas as pd
+        return pd.DataFrame(X, columns=self.feature_names_in_)
 
     def _to_tree_columns(self, X):
         """As in the base class; NaN where a row misses what no row of the fit missed."""
         if not self._tree_over_columns or not hasattr(self.binarizer_, "missing_"):
-            return super()._to_tree_columns(X)
+            return super()._to_tree_columns(self._named(X) if self._tree_over_columns else X)
         return self.binarizer_._encode(X)
 
     def _rows_of_tree(self, X):
@@ -801,9 +822,7 @@ class BinarisingMixin:
     def _in_features(self, tree):
         """Write a tree over the columns in the original features, or name its columns."""
         if self._tree_over_columns:
-            names = self.binarizer_.get_feature_names_out()
-            tree = tree.replace(feature_names=tuple(str(name) for name in names),
-                                n_features=len(names))
+            tree = tree.replace(feature_names=names_of(self.binarizer_))
         elif self.binarizer_ is not None:
             tree = self.binarizer_.to_original(tree)
         return tree

@@ -45,8 +45,10 @@ def test_columns_that_are_lost_are_named():
     with pytest.warns(UserWarning, match=r"no column of 2 of 3 features \(age, dose\)") as seen:
         MurTreeClassifier(3, binarizer="mdlp").fit(X, y)
     assert len(seen) == 1 and seen[0].filename == __file__
-    with pytest.warns(UserWarning, match=r"no column of 2 of 2 features \(0, 1\)"):
-        MurTreeClassifier(3, binarizer=MDLPBinarizer()).fit(X[["age", "dose"]].to_numpy(), y)
+    numbers = X[["age", "dose"]]
+    for given, names in ((numbers, "age, dose"), (numbers.to_numpy(), "0, 1")):
+        with pytest.warns(UserWarning, match=rf"no column of 2 of 2 features \({names}\)"):
+            MurTreeClassifier(3, binarizer=MDLPBinarizer()).fit(given, y)
 
 
 def test_many_categories_are_named():

@@ -5,9 +5,19 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn import get_config, set_config
+from sklearn.compose import make_column_transformer
+from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder
 from sklearn.utils.estimator_checks import check_estimator
 
-from odtlib import CARTClassifier, DecisionTree, MurTreeClassifier, SolveReport
+from odtbook.formulations import FlowOCTClassifier
+from odtlib import (
+    CARTClassifier,
+    DecisionTree,
+    MurTreeClassifier,
+    MurTreeRegressor,
+    SolveReport,
+    SurvivalTree,
+)
 from odtlib._numba import warm as _warm
 from odtlib.estimator import TreeClassifier, TreeRegressor
 from tests.estimators import OneLevel
@@ -290,3 +300,41 @@ def test_ctrl_c_leaves_the_configuration_of_scikit_learn(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         StumpClassifier().fit(X, LABELS)
     assert not get_config()["skip_parameter_validation"]
+
+
+def bins(**options):
+    """Return scikit-learn's discretiser, which asks for its method by name."""
+    return KBinsDiscretizer(3, quantile_method="averaged_inverted_cdf", **options)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("binarizer", [
+    bins(encode="onehot-dense"), OneHotEncoder(sparse_output=False, handle_unknown="ignore"),
+    FunctionTransformer(lambda X: np.asarray(X) > 4),       # without names of its columns
+    bins(encode="onehot-dense").set_output(transform="pandas"),
+    make_column_transformer((bins(encode="onehot-dense"), ["age"]))],
+    ids=["bins", "values", "no names", "pandas", "chosen by name"])
+@pytest.mark.parametrize("kind", [MurTreeClassifier, MurTreeRegressor, SurvivalTree,
+                                  FlowOCTClassifier])
+def test_transformers_of_scikit_learn_make_columns_of_frames_and_arrays(kind, binarizer):
+    frame = pd.DataFrame({"age": np.arange(40) % 9, "size": np.arange(40) % 7 // 2 * 2.0})
+    y = (frame["age"] > 4).to_numpy() ^ (frame["size"] == 2).to_numpy()
+    y = y if kind in (MurTreeClassifier, FlowOCTClassifier) else y * 1.0
+    y = np.column_stack([y, 1.0 + np.arange(40)]) if kind is SurvivalTree else y
+    weight = np.arange(40) % 3
+    named = hasattr(binarizer, "transformers")
+    for X in (frame, frame.to_numpy())[:1 if named else 2]:
+        model = kind(2, binarizer=binarizer).fit(X, y, weight)
+        columns = np.asarray(model.binarizer_.transform(X), int)
+        alone = kind(2, binarizer=None).fit(columns, y, weight)
+        assert model.report_.objective == alone.report_.objective
+        np.testing.assert_array_equal(model.to_sklearn().predict(X), model.predict(X))
+        assert model.verify(X, y, weight) == pytest.approx(model.report_.objective)
+        if X is frame and hasattr(model.binarizer_, "get_feature_names_out"):
+            assert any(name in model.tree_.to_text() for name in ("age", "size"))
+
+
+def test_a_binarizer_that_makes_a_sparse_table_is_refused():
+    for binarizer in (bins(), OneHotEncoder()):
+        with pytest.raises(ValueError, match="made a sparse table; give one that makes an array"):
+            MurTreeClassifier(1, binarizer=binarizer).fit([[1], [2], [3], [4]], [0, 0, 1, 1])
