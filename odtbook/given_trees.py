@@ -89,7 +89,7 @@ def given_tree(tree: Any, X: np.ndarray, rows: Any) -> Given:
             return Given("the tree", _of_arrays(tree, 0, _labels_of(tree)))
         return Given("the tree", None, np.asarray(tree.predict(rows)))
     if isinstance(tree, Leaf | Test | dict):
-        return Given("the tree", node_of(tree))
+        return Given("the tree", _of_nodes(tree, "the tree"))
     if isinstance(tree, numbers.Real) and not isinstance(tree, bool):
         if not math.isfinite(tree):
             raise ValueError(f"{tree!r} is no optimum; {NO_TREE}.")
@@ -146,7 +146,7 @@ def _of_estimator(model, X):
             inner = model.trees_[0]
         classes = getattr(inner, "classes", None)
         return node_of(getattr(inner, "tree", inner), classes), False
-    except (AttributeError, KeyError, IndexError, TypeError, ValueError):
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError, RecursionError):
         return None, False      # its predictions remain
 
 
@@ -163,6 +163,16 @@ def _of_arrays(tree, node, labels):
                 _of_arrays(tree, tree.children_right[node], labels))
 
 
+def _of_nodes(node, name):
+    """Return the tree below a node; refuse in words what is none."""
+    try:
+        return node_of(node)
+    except (StopIteration, KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        raise ValueError(f"{name} is no tree: a node needs a feature, perhaps a threshold, and "
+                         "left and right (or true and false), a leaf a label, value or "
+                         "prediction.") from None
+
+
 def node_of(node, classes=None):
     """Return the tree below a node of a package, an object or a dictionary.
 
@@ -175,13 +185,20 @@ def node_of(node, classes=None):
     yes, no = next(((inside[one], inside[two]) for one, two in CHILDREN
                     if inside.get(one) is not None and inside.get(two) is not None), (None, None))
     if yes is None:
+        if any(inside.get(side) is not None for sides in CHILDREN for side in sides):
+            raise ValueError("a node with one side")
         value = next(inside[key] for key in ("prediction", "label", "value", "class")
                      if inside.get(key) is not None)
+        if np.size(value) != 1:         # else each row of the leaf could have a label of its own
+            raise ValueError("several values")
         return Leaf(value if classes is None else classes[value])
     feature = next(inside[key] for key in ("feature", "feat") if inside.get(key) is not None)
     yes, no = node_of(yes, classes), node_of(no, classes)
     if inside.get("threshold") is not None:
-        return Test(feature, inside.get("relation", "<="), float(inside["threshold"]), yes, no)
+        threshold = float(inside["threshold"])
+        if math.isnan(threshold):
+            raise ValueError("a threshold that is no number")
+        return Test(feature, inside.get("relation", "<="), threshold, yes, no)
     if inside.get("reference") is not None:
         reference = {"true": 1, "false": 0}.get(str(inside["reference"]), inside["reference"])
         return Test(feature, inside.get("relation", "=="), float(reference), yes, no)
@@ -244,12 +261,7 @@ def written(tree):
     read = read_json(text, "the tree")
     if "format" in read:
         return DecisionTree.from_json(text)
-    try:
-        return node_of(read)
-    except (StopIteration, KeyError, TypeError, ValueError, AttributeError):
-        raise ValueError("the JSON is no tree: a node needs a feature, perhaps a threshold, and "
-                         "left and right (or true and false), a leaf a label, value or "
-                         "prediction.") from None
+    return _of_nodes(read, "the JSON")
 
 
 def _of_text(text):

@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import re
 import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from odtbook.given_trees import NUMBER, RELATIONS, Leaf, given_tree, written
 from odtbook.tables.words import listed
 from odtlib import DecisionTree
 from odtlib.certificate import OptimalityCertificate
+from odtlib.schema import brief
 from odtlib.text import number_text
 
 __all__ = ["Verdict", "referee"]
@@ -143,9 +146,12 @@ def referee(tree: Any, X: ArrayLike, y: ArrayLike, *, max_depth: int | None = No
     multiples of one power of two, and below 1e-8 of the squared error of a leaf of all rows.
     """
     begun = time.monotonic()
-    tree = written(tree) if isinstance(tree, str | os.PathLike) else tree
-    case, rows = _case(tree, X, y, min_samples_leaf, split_penalty, objective, sample_weight)
-    given = given_tree(tree, case.X, rows)
+    try:
+        tree = written(tree) if isinstance(tree, str | os.PathLike) else tree
+        case, rows = _case(tree, X, y, min_samples_leaf, split_penalty, objective, sample_weight)
+        given = given_tree(tree, case.X, rows)
+    except RecursionError:
+        raise ValueError("the tree is nested too deep to be read; give its predictions.") from None
     own = case.counted(given)
     notes = case.notes(given, own)
     for name, limit, found in (("max_depth", max_depth, own.depth), ("max_nodes", max_nodes, 0)):
@@ -256,7 +262,7 @@ class Case:
         if self.classes is None:
             try:
                 return np.asarray(predicted, float)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 raise ValueError(f"the tree predicts labels, such as {predicted[0]!r}, and the "
                                  "rows have a quantity; give the rows with the labels that it "
                                  "predicts.") from None
@@ -297,8 +303,8 @@ class Case:
                 least = min(least, len(rows))
                 continue
             n_splits += 1
-            if node.relation not in RELATIONS:
-                raise ValueError(f"a test of the tree says {node.relation!r}; it can say "
+            if node.relation not in list(RELATIONS):
+                raise ValueError(f"a test of the tree says {brief(node.relation)}; it can say "
                                  f"{', '.join(RELATIONS)}.")
             holds = RELATIONS[node.relation](values[rows, self.column(node.feature)],
                                              node.threshold)
@@ -310,12 +316,17 @@ class Case:
         """Return the number of a column, from a number, its name, or a name that ends in one."""
         if isinstance(feature, str) and feature in self.names:
             return self.names.index(feature)
-        digits = str(feature)[len(str(feature).rstrip("0123456789")):]
-        if not digits or int(digits) >= self.X.shape[1]:
-            raise ValueError(f"the tree tests {feature!r}, which is none of the "
+        number = feature
+        if isinstance(feature, str):
+            digits = re.search(r"(?<!\d)\d{1,9}$", feature, re.ASCII)
+            named = feature.isdigit() or feature.strip("0123456789.+-")     # "-1" and "0.5" are not
+            number = int(digits[0]) if digits and named else -1
+        if isinstance(number, bool) or not isinstance(number, Real) \
+                or number not in range(self.X.shape[1]):
+            raise ValueError(f"the tree tests {brief(feature)}, which is none of the "
                              f"{self.X.shape[1]} columns of the rows"
                              f"{': ' * bool(self.names)}{listed(self.names, 20)}.")
-        return int(digits)
+        return int(number)
 
     def notes(self, given, own):
         """Say where the predictions or the report of a package are not what its tree says."""
@@ -459,7 +470,7 @@ def _case(tree, X, y, least, price, objective, weight):
 def _key(label):
     """Return a label as a text, in which 1, 1.0 and "1" are the same."""
     label = label.item() if isinstance(label, np.generic) else label
-    if isinstance(label, bool | int | float) and label == int(label):
+    if isinstance(label, bool | int) or isinstance(label, float) and label.is_integer():
         return str(int(label))
     return str(label)
 

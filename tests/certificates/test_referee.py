@@ -277,6 +277,20 @@ def test_a_search_without_time_is_open_or_right():
     assert verdict.gap == verdict.objective - verdict.bound
 
 
+def nodes(label=1, **changes):
+    """Return nested nodes with a lie in them."""
+    return {"feature": 0, "threshold": 0.5, "left": {"label": label}, "right": {"label": label},
+            **changes}
+
+
+def deep():
+    """Return more nested nodes than Python calls functions."""
+    tree = {"label": 0}
+    for _ in range(5000):
+        tree = nodes(right=tree)
+    return tree
+
+
 @pytest.mark.parametrize("changes, words", [
     ({"X": [[np.nan]] * 8}, "missing or infinite"), ({"X": [["a"]] * 8}, "text or gaps"),
     ({"y": MAJORITY[:5]}, "give (n_rows, n_features)"), ({"max_depth": -1}, "at least 0"),
@@ -288,6 +302,18 @@ def test_a_search_without_time_is_open_or_right():
      "none of the 3 columns of the rows."),
     ({"tree": "a <= b"}, "give its JSON"), ({"tree": "a <= 1"}, "ends where a test"),
     ({"tree": {"label": "maybe"}}, "other labels"), ({"tree": MAJORITY}, "give max_depth"),
+    ({"tree": {}}, "the tree is no tree"), ({"tree": {"feature": 0, "left": 1, "right": 0}},
+                                            "the tree is no tree"),
+    ({"tree": nodes(label=MAJORITY.tolist())}, "the tree is no tree"),      # of each row
+    ({"tree": {"feature": 0, "left": {"label": 0}, "label": 1}}, "the tree is no tree"),
+    *(({"tree": nodes(feature=odd)}, "none of the 3 columns") for odd in (
+        -1, "-1", 0.5, "0.5", True, [0], 10**400, "9" * 5000)),
+    *(({"tree": nodes(threshold=odd)}, "the tree is no tree") for odd in (
+        "a", "nan", [1], 10**400)),
+    *(({"tree": nodes(relation=odd)}, "a test of the tree says") for odd in ("~", None, ["<="])),
+    *(({"tree": nodes(label=odd)}, "the tree predicts") for odd in (1e999, 10**400)),
+    ({"tree": nodes(label=10**400), "objective": "squared_error"}, "the tree predicts"),
+    ({"tree": deep()}, "nested too deep"), ({"tree": "x0 <= 1\n" * 5000}, "nested too deep"),
     ({"tree": MAJORITY, "split_penalty": 1.0}, "give the tree"), ({"time_limit": 0}, "seconds"),
 ])
 def test_bad_input_is_refused_in_one_sentence(changes, words):
@@ -295,6 +321,14 @@ def test_bad_input_is_refused_in_one_sentence(changes, words):
     with pytest.raises(ValueError, match=re.escape(words)) as caught:
         referee(call.pop("tree"), call.pop("X"), call.pop("y"), **call)
     assert "\n" not in str(caught.value)
+
+
+def test_whole_numbers_of_any_type_are_columns():
+    """A column 1.0 was read as the column 0, whose number ends its text."""
+    for feature in (1, 1.0, np.int8(1), "1", "x1", "column 1", "f01"):
+        verdict = referee({"feature": feature, "threshold": 0.5, "left": {"label": 0},
+                           "right": {"label": 1}}, VOTES, VOTES[:, 1])
+        assert (verdict.status, verdict.objective) == ("optimal", 0)
 
 
 def test_the_command(tmp_path, capsys):
