@@ -7,7 +7,8 @@ from functools import cache
 import numpy as np
 
 
-def best_over(sides, n_rows, leaf, depth, nodes=None, min_leaf=1, penalty=0.0, allowed=None):
+def best_over(sides, n_rows, leaf, depth, nodes=None, min_leaf=1, penalty=0.0, allowed=None,
+              floor=-np.inf):
     """Return the least cost of a tree, by trying all trees (Eq. 1).
 
     A test sends one of ``sides`` one way, a set of rows, and all others the other way.  The cost is
@@ -15,6 +16,7 @@ def best_over(sides, n_rows, leaf, depth, nodes=None, min_leaf=1, penalty=0.0, a
     one number or one for each level; a tree has at most ``nodes`` of these, no more than ``depth``
     on a path, and ``min_leaf`` rows or more in every leaf.  ``allowed(path)`` tells whether the
     tests of a path, by their places in ``sides`` from the root on, may stand on it (default: all).
+    It saves time to say what no leaf costs less than, ``floor``.
     """
     prices = np.broadcast_to(penalty, depth).tolist()
 
@@ -22,7 +24,7 @@ def best_over(sides, n_rows, leaf, depth, nodes=None, min_leaf=1, penalty=0.0, a
     def best(rows, level, nodes, path):
         least = leaf(members(rows))
         below = 2 ** (depth - level - 1) - 1 if nodes else 0        # as many as fit on one side
-        for test, side in enumerate(sides) if nodes else ():
+        for test, side in enumerate(sides) if nodes and least > floor else ():
             one, other = rows & ~side, rows & side
             path_below = path if allowed is None else (*path, test)
             if min(one.bit_count(), other.bit_count()) < min_leaf or not (
@@ -30,12 +32,43 @@ def best_over(sides, n_rows, leaf, depth, nodes=None, min_leaf=1, penalty=0.0, a
                 continue
             most = min(nodes - 1, below)
             for share in range(nodes - 1 - most, most + 1):
-                least = min(least, prices[level] + best(one, level + 1, share, path_below)
-                            + best(other, level + 1, nodes - 1 - share, path_below))
+                first = prices[level] + best(one, level + 1, share, path_below)
+                if first + floor < least:
+                    least = min(least, first + best(other, level + 1, nodes - 1 - share,
+                                                    path_below))
         return least
 
     full = 2 ** depth - 1
     return best((1 << n_rows) - 1, 0, full if nodes is None else min(nodes, full), ())
+
+
+def best_over_lists(lists, n_rows, leaf, nodes=None, min_leaf=1, penalty=0.0, distinct=False):
+    """Return the least cost of a tree whose nodes have candidate splits, by trying all trees.
+
+    ``lists[node]`` is ``{split: the set of rows that it sends left}`` of a node, whose children are
+    ``2 * node + 1`` and ``2 * node + 2``.  A split that divides no rows costs nothing.  No split
+    stands twice on a path if they are to be ``distinct``; all else is as in :func:`best_over`, but
+    that ``leaf`` is given a set.
+    """
+    everything = (1 << n_rows) - 1
+
+    @cache
+    def best(node, rows, nodes, above):
+        least = leaf(rows) if rows == everything or rows.bit_count() >= min_leaf else np.inf
+        for split, side in lists.get(node, {}).items():
+            one, other = rows & side, rows & ~side
+            path = (*above, split) if distinct else ()
+            if split in above:
+                continue
+            if not (one and other):
+                least = min(least, best(2 * node + 1 + (not one), rows, nodes, path))
+            else:
+                least = min([least, *(penalty + best(2 * node + 1, one, n, path)
+                                      + best(2 * node + 2, other, nodes - 1 - n, path)
+                                      for n in range(nodes))])
+        return least
+
+    return best(0, everything, len(lists) if nodes is None else min(nodes, len(lists)), ())
 
 
 def best_cost(X, *arguments, **limits):
@@ -49,12 +82,12 @@ def best_tree_cost(X, y, weight, n_classes, depth, nodes=None, min_leaf=1, penal
     weights, labels = np.asarray(weight).tolist(), np.asarray(y).tolist()
 
     def errors(rows):
-        sums = [0.0] * n_classes
+        sums = [0] * n_classes
         for row in rows:
             sums[labels[row]] += weights[row]
         return sum(sums) - max(sums)
 
-    return best_cost(X, errors, depth, nodes, min_leaf, penalty, allowed)
+    return best_cost(X, errors, depth, nodes, min_leaf, penalty, allowed, floor=0)
 
 
 def cuts(X, thresholds=None):
@@ -205,46 +238,47 @@ def features_of(tree):
         else set()
 
 
-def written_trees(X, y, weight, n_classes, depth, nodes, min_leaf):
-    """Return ``{tree as nested tuples: (feature nodes, errors)}`` over 0/1 columns.
+def all_trees(X, leaves, pays, rows, depth, nodes, min_leaf):
+    """Return ``{tree as nested tuples: (feature nodes, cost)}`` over 0/1 columns.
 
-    Leaves predict a class of largest weight, every one where classes tie.
+    ``leaves(rows)`` gives the cost of each leaf that some rows may have; two leaves are put below
+    a split if ``pays(one, other, rows, cost of both)``.
     """
-    sums = np.array([weight[y == c].sum() for c in range(n_classes)])
-    trees = {int(c): (0, sums.sum() - sums.max()) for c in np.flatnonzero(sums == sums.max())}
-    if depth == 0 or nodes == 0:
-        return trees
-    for j in range(X.shape[1]):
-        one = X[:, j] == 1
-        if min(one.sum(), (~one).sum()) < min_leaf:
-            continue
-        zeros, ones = (written_trees(X[side], y[side], weight[side], n_classes, depth - 1,
-                                     nodes - 1, min_leaf) for side in (~one, one))
-        for a, (size_a, errors_a) in zeros.items():
-            for b, (size_b, errors_b) in ones.items():
-                if size_a + size_b < nodes and (isinstance(a, tuple) or a != b):
-                    trees[j, a, b] = size_a + size_b + 1, errors_a + errors_b
-    return trees
-
-
-def priced_trees(X, cost, rows, depth, nodes, min_leaf, tie):
-    """Return ``{tree as nested tuples: (feature nodes, cost)}``; ``cost`` has every set of rows.
-
-    A split of a leaf must save more than ``tie``.
-    """
-    def of(some):
-        return cost[sum(1 << row for row in some)]
-
-    trees = {0: (0, of(rows))}
+    trees = {leaf: (0, cost) for leaf, cost in leaves(rows).items()}
     for j in range(X.shape[1]) if depth and nodes else ():
         parts = [[row for row in rows if X[row, j] == side] for side in (0, 1)]
         if min(map(len, parts)) < min_leaf:
             continue
-        zeros, ones = (priced_trees(X, cost, part, depth - 1, nodes - 1, min_leaf, tie)
+        zeros, ones = (all_trees(X, leaves, pays, part, depth - 1, nodes - 1, min_leaf)
                        for part in parts)
         for a, (size_a, cost_a) in zeros.items():
             for b, (size_b, cost_b) in ones.items():
-                saves = size_a + size_b > 0 or cost_a + cost_b < of(rows) - tie
-                if size_a + size_b < nodes and saves:
-                    trees[j, a, b] = size_a + size_b + 1, cost_a + cost_b
+                size, cost = size_a + size_b, cost_a + cost_b
+                if size < nodes and (size > 0 or pays(a, b, rows, cost)):
+                    trees[j, a, b] = size + 1, cost
     return trees
+
+
+def written_trees(X, y, weight, n_classes, depth, nodes, min_leaf):
+    """Return all trees with their errors, see :func:`all_trees`.
+
+    Leaves predict a class of largest weight, every one where classes tie.
+    """
+    def leaves(rows):
+        sums = np.array([weight[rows][y[rows] == c].sum() for c in range(n_classes)])
+        return dict.fromkeys(np.flatnonzero(sums == sums.max()).tolist(), sums.sum() - sums.max())
+
+    return all_trees(X, leaves, lambda a, b, *_: a != b, list(range(len(X))), depth, nodes,
+                     min_leaf)
+
+
+def priced_trees(X, cost, rows, depth, nodes, min_leaf, tie):
+    """Return all trees, whose leaves are 0, with their costs, see :func:`all_trees`.
+
+    ``cost`` has every set of rows.  A split of a leaf must save more than ``tie``.
+    """
+    def of(rows):
+        return cost[sum(1 << row for row in rows)]
+
+    return all_trees(X, lambda rows: {0: of(rows)},
+                     lambda a, b, rows, below: below < of(rows) - tie, rows, depth, nodes, min_leaf)

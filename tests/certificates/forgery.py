@@ -9,7 +9,6 @@ import sys
 import time
 import warnings
 from collections import Counter
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).parents[1])
 
 from certificates.files import saved
-from naive import class_leaves, least_costs, sides, square_leaves
+from naive import as_set, best_over_lists, class_leaves, least_costs, sides, square_leaves
 
 from odtbook.check_certificate import NotProved, check
 from odtlib import (
@@ -128,32 +127,14 @@ def truth(claim, X, y, weight, lists=None):
         best, = least_costs(leaf, sides(X, False), len(X), depth, [nodes], least, penalty)
     else:
         assert int(said["lists"]) == len(lists), claim
-        best = least_over_lists(leaf, X, lists, int(said["depth"]),
-                                int(said["nodes"] or 2**31), least, penalty)
+        splits, n_nodes = {}, 2**int(said["depth"]) - 1
+        for node, j, threshold in lists:
+            if node < n_nodes:
+                splits.setdefault(int(node), {})[j, threshold] = as_set(X[:, int(j)] <= threshold)
+        best = best_over_lists(splits, len(X), leaf.__getitem__, int(said["nodes"] or 2**31), least,
+                               penalty)
     bound = float(said["cost"] or said["errors"] or said["squares"])
     return bound, float(best), float(leaf[-1])
-
-
-def least_over_lists(leaf, X, lists, depth, nodes, least, penalty):
-    """Return the least cost of the trees whose nodes have candidate splits, by trying all."""
-    left = [(int(node), sum(1 << row for row in np.flatnonzero(X[:, int(j)] <= threshold).tolist()))
-            for node, j, threshold in lists]
-    n_nodes, everything = 2**depth - 1, (1 << len(X)) - 1
-
-    @cache
-    def best(node, rows, nodes):
-        cost = leaf[rows] if rows == everything or rows.bit_count() >= least else np.inf
-        for at, side in left if node < n_nodes else ():
-            one, other = rows & side, rows & ~side
-            if at == node and not (one and other):
-                cost = min(cost, best(2 * node + 1 + (not one), rows, nodes))
-            elif at == node:
-                cost = min([cost, *(penalty + best(2 * node + 1, one, n)
-                                    + best(2 * node + 2, other, nodes - 1 - n)
-                                    for n in range(nodes))])
-        return cost
-
-    return best(0, everything, min(nodes, len(X)))
 
 
 def judged(arrays, X, y, weight, lists=None):

@@ -1,12 +1,12 @@
 """Certificates over candidate splits: the checker tries all trees, and so does a slow reference."""
 
 import ast
-from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 from certificates.files import check_refused_or_true, of_other_kinds, saved, stamped
+from naive import as_set, best_over_lists, members
 
 import odtbook.check_candidates as checker
 from odtbook.check_certificate import NotProved, check
@@ -41,19 +41,15 @@ def optimum(X, y, weight, splits, max_leaf_nodes=10**6, min_samples_leaf=1, spli
     """Return the least cost of all choices at each node: of a candidate, or that it is a leaf."""
     weight = np.ones(len(y)) if weight is None else weight
     X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
-    best = np.inf
-    for choice in product(*([None, *candidates] for candidates in splits)):
-        leaf = np.zeros(len(y), int)
-        for row, x in enumerate(X):
-            while leaf[row] < len(splits) and choice[leaf[row]] is not None:
-                feature, threshold = choice[leaf[row]]
-                leaf[row] = 2 * leaf[row] + (1 if x[feature] <= threshold else 2)
-        leaves = [leaf == one for one in np.unique(leaf)]
-        if len(leaves) <= max_leaf_nodes and (
-                len(leaves) == 1 or min(map(sum, leaves)) >= min_samples_leaf):
-            best = min(best, split_penalty * (len(leaves) - 1) + sum(
-                np.sort(np.bincount(y[one], weight[one]))[:-1].sum() for one in leaves))
-    return best
+
+    def errors(rows):
+        rows = members(rows)
+        return np.sort(np.bincount(y[rows], weight[rows]))[:-1].sum()
+
+    lists = {node: {(j, t): as_set(X[:, j] <= t) for j, t in candidates}
+             for node, candidates in enumerate(splits)}
+    return best_over_lists(lists, len(y), errors, max_leaf_nodes - 1, min_samples_leaf,
+                           split_penalty)
 
 
 def total(weight, y, split_penalty=0.0, **limits):

@@ -101,27 +101,32 @@ def errors(problem, choices):
 
 def least_cost(problem, distinct=False):
     """Least cost of a tree, by trying each split of each node; infinity if there is none."""
-    costs = _least_costs(problem, 0, np.arange(problem.n_rows), () if distinct else None)
+    costs = least_costs(problem, 0, np.arange(problem.n_rows), () if distinct else None)
     return min((cost for n_leaves, cost in costs.items()
                if problem.max_leaves is None or n_leaves <= problem.max_leaves),
                default=np.inf) - problem.limits[1]
 
 
-def _least_costs(problem, node, rows, above):
-    """Least cost below a node, for each number of leaves with rows; splits above are forbidden."""
+def least_costs(problem, node, rows, above=None, features=None):
+    """Least cost below a node, for each number of leaves with rows; splits above are forbidden.
+
+    Where only some ``features`` may be asked, a node may also be a leaf.
+    """
     leaf = {int(len(rows) > 0): leaf_cost(problem, rows)}
     if node >= problem.n_nodes:
         return leaf
-    best = leaf if problem.limited else {}
+    best = {} if features is None and not problem.limited else leaf
     for split in range(problem.start[node], problem.start[node + 1] - problem.limited):
         pair, below = (problem.feature[split], problem.threshold[split]), above
+        if features is not None and pair[0] not in features:
+            continue
         if above is not None:
             if pair in above:
                 continue
             below = (*above, pair)
         left = problem.goes_left[split, rows]
-        on_left = _least_costs(problem, 2 * node + 1, rows[left], below)
-        on_right = _least_costs(problem, 2 * node + 2, rows[~left], below)
+        on_left = least_costs(problem, 2 * node + 1, rows[left], below, features)
+        on_right = least_costs(problem, 2 * node + 2, rows[~left], below, features)
         for a, cost in on_left.items():
             for b, other in on_right.items():
                 best[a + b] = min(best.get(a + b, np.inf), cost + other)

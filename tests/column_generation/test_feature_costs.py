@@ -5,37 +5,20 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from column_generation.reference import column_generation, draw_problem, leaf_cost
+from column_generation.reference import column_generation, draw_problem, least_costs
 
 from odtbook.datasets import load
 from odtbook.published import Sweep
 
 
 def least_cost_within(problem, costs, budget, max_leaves=None):
-    """Least cost over all sets of features within the budget, by trying each split of each node.
-
-    A node may also be a leaf.
-    """
-    def below(node, rows, features):
-        if node >= problem.n_nodes:
-            return {int(len(rows) > 0): leaf_cost(problem, rows)}
-        best, sides = {int(len(rows) > 0): leaf_cost(problem, rows)}, []
-        for split in range(problem.start[node], problem.start[node + 1]):
-            if problem.feature[split] in features:
-                sides.append(problem.goes_left[split, rows])
-        for left in sides:
-            for (a, cost), (b, other) in itertools.product(
-                    below(2 * node + 1, rows[left], features).items(),
-                    below(2 * node + 2, rows[~left], features).items()):
-                best[a + b] = min(best.get(a + b, np.inf), cost + other)
-        return best
-
-    n_features = len(costs)
+    """Least cost over all sets of features within the budget, by trying each split of each node."""
+    n_features, rows = len(costs), np.arange(problem.n_rows)
     return min(cost - problem.limits[1]
                for size in range(n_features + 1)
                for features in itertools.combinations(range(n_features), size)
                if sum(costs[f] for f in features) <= budget
-               for n_leaves, cost in below(0, np.arange(problem.n_rows), features).items()
+               for n_leaves, cost in least_costs(problem, 0, rows, features=features).items()
                if max_leaves is None or n_leaves <= max_leaves)
 
 

@@ -3,54 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from naive import best_tree_cost, cuts
 
 
-def optimum(X, y, depth, weight=None, min_samples_leaf=1, penalty=0, max_nodes=1000, leaf=None):
-    """Return the smallest misclassified weight plus ``penalty`` per split, by enumeration.
-
-    ``leaf`` computes another cost of a set of rows, a bit mask.
-    """
-    n, p = X.shape
-    weight = [1] * n if weight is None else list(weight)
-    splits = set()
-    for f in range(p):
-        for value in np.unique(X[:, f])[:-1]:
-            splits.add(sum(1 << i for i in range(n) if X[i, f] <= value))
-    splits = sorted(splits)
-    classes = [sum(1 << i for i in range(n) if y[i] == c) for c in np.unique(y)]
-    known = {}
-
-    def mass(rows):
-        total = 0
-        while rows:
-            lowest = rows & -rows
-            total += weight[lowest.bit_length() - 1]
-            rows ^= lowest
-        return total
-
-    def errors(rows):
-        return mass(rows) - max(mass(rows & members) for members in classes)
-
-    def solve(rows, levels, nodes):
-        nodes = min(nodes, 2 ** levels - 1)
-        key = rows, levels, nodes
-        if key not in known:
-            best = errors(rows) if leaf is None else leaf(rows)
-            if nodes > 0 and best > 0:
-                for split in splits:
-                    left, right = rows & split, rows & ~split
-                    if min(left.bit_count(), right.bit_count()) < min_samples_leaf:
-                        continue
-                    most = min(nodes - 1, 2 ** (levels - 1) - 1)
-                    for share in range(nodes - 1 - most, most + 1):
-                        cost = solve(left, levels - 1, share)
-                        if cost + penalty < best:
-                            best = min(best, cost + penalty
-                                       + solve(right, levels - 1, nodes - 1 - share))
-            known[key] = best
-        return known[key]
-
-    return solve((1 << n) - 1, depth, max_nodes)
+def optimum(X, y, depth, weight=None, min_samples_leaf=1, penalty=0, max_nodes=None):
+    """Return the smallest misclassified weight plus ``penalty`` per split, by enumeration."""
+    classes, labels = np.unique(y, return_inverse=True)
+    return best_tree_cost(cuts(X), labels, np.ones(len(y)) if weight is None else weight,
+                          len(classes), depth, max_nodes, min_samples_leaf, penalty)
 
 
 def instance(random, n_rows, n_features, n_classes):

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from continuous.reference import instance
-from continuous.reference import optimum as enumerated
 from interrupt import ctrl_c
+from naive import best_cost, cuts
 from sklearn.tree import DecisionTreeRegressor
 
 from odtbook.datasets import load
@@ -30,11 +30,8 @@ def leaf(y, weight):
 
 def optimum(X, y, weight, depth, nodes=1000, penalty=0.0, least=1):
     """Return the least squared error of a tree plus ``penalty`` per split, by enumeration."""
-    def cost(rows):
-        inside = [rows >> i & 1 == 1 for i in range(len(y))]
-        return leaf(y[inside], weight[inside])
-
-    return enumerated(X, y, depth, None, least, penalty, nodes, cost)
+    return best_cost(cuts(X), lambda rows: leaf(y[rows], weight[rows]), depth, nodes, least,
+                     penalty, floor=0)
 
 
 def targets(random, n_rows):
@@ -144,14 +141,11 @@ def test_costs_of_a_subset_are_bounds_for_the_set():
 
 def exact_optimum(X, y, weight, depth):
     """Return the least squared error of a tree in rational numbers."""
-    mass, total = sum(weight), sum(w * t for w, t in zip(weight, y, strict=True))
-    best = sum(w * t * t for w, t in zip(weight, y, strict=True)) - total * total / mass
-    for f in range(X.shape[1] if depth else 0):
-        for value in np.unique(X[:, f])[:-1]:
-            left = X[:, f] <= value
-            best = min(best, sum(exact_optimum(X[side], y[side], weight[side], depth - 1)
-                                 for side in (left, ~left)))
-    return best
+    def cost(rows):
+        mass, total = weight[rows].sum(), weight[rows] @ y[rows]
+        return weight[rows] @ y[rows]**2 - total * total / mass
+
+    return best_cost(cuts(X), cost, depth, floor=0)
 
 
 @pytest.mark.parametrize("seed", range(4))

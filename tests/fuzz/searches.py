@@ -7,6 +7,7 @@ from fuzz.judging import Case, classifier_case, demand, errors_of
 from fuzz.registry import fuzz
 from naive import (
     as_set,
+    best_over_lists,
     best_tree_cost,
     class_leaves,
     cost_leaves,
@@ -430,20 +431,11 @@ def listed_candidates(draw):
             j = int(draw.values.integers(problem.X.shape[1]))
             splits[j, float(finite[int(draw.values.integers(len(finite))), j])] = None
         lists.append(list(splits))
-    leaf, n = class_leaves(problem.labels, problem.kept), len(problem.rows)
-
-    def least(node, rows, above):
-        if node >= len(lists):
-            return leaf[rows]
-        best = leaf[rows]
-        for split in lists[node]:
-            if not distinct or split not in above:
-                left = as_set(problem.rows[:, split[0]] <= split[1])
-                best = min(best, least(2 * node + 1, rows & left, (*above, split))
-                           + least(2 * node + 2, rows & ~left, (*above, split)))
-        return best
-
-    best = float(least(0, (1 << n) - 1, ()))
+    leaf = class_leaves(problem.labels, problem.kept)
+    best = float(best_over_lists(
+        {node: {(j, t): as_set(problem.rows[:, j] <= t) for j, t in splits}
+         for node, splits in enumerate(lists)},
+        len(problem.rows), leaf.__getitem__, distinct=distinct))
     model = odtlib.RestrictedTreeClassifier(depth, splits=lists, distinct_splits=distinct)
     scale = problem.kept.sum()
 
