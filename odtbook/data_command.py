@@ -38,7 +38,7 @@ def _place(entry: catalogue.Entry) -> str:
     found = loading.find_file(entry)
     if found is not None:
         return found[0]
-    hosts = (urllib.parse.urlsplit(source.url).hostname for source in loading.sources(entry))
+    hosts = (urllib.parse.urlsplit(source.url).hostname for source in entry.downloads)
     return next(hosts, "nowhere")
 
 
@@ -60,7 +60,7 @@ def _advise(entries) -> None:
     """Say on standard error what to do for the data sets that are not at hand."""
     groups = {True: [], False: []}
     for entry in entries:
-        groups[bool(loading.sources(entry))].append(entry)
+        groups[bool(entry.downloads)].append(entry)
     if groups[True]:
         print(f"odt: {len(groups[True])} data sets are not at hand and can be fetched: run "
               "`odt data fetch NAME`.", file=sys.stderr)

@@ -17,7 +17,6 @@ import urllib.request
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -25,9 +24,6 @@ import numpy as np
 from odtbook.datasets.tables import LARGEST as LIMIT
 from odtbook.datasets.tables import DataError, Table, at_most, labels
 
-# The address under which the files of the project's repository can be read, ending in a slash.
-# While it is None, the original sources are asked.
-REPOSITORY: str | None = None
 TIMEOUT = 60  # seconds without an answer
 TAR_FORMS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 
@@ -187,24 +183,6 @@ class Rows:
             return self.read(Delimited(self.url).rows())
         except (IndexError, ValueError, csv.Error) as error:
             raise DataError(f"{self.url} is not in the expected form ({error})") from error
-
-
-_download_kept = lru_cache(maxsize=1)(download)  # the members of one archive follow each other
-
-
-@dataclass(frozen=True)
-class Stored:
-    """A file of the project's own repository, which ``read`` makes a table of."""
-
-    url: str
-    read: Callable[[io.BytesIO], Table]
-
-    def table(self) -> Table:
-        data = _download_kept(self.url)
-        try:
-            return self.read(io.BytesIO(data))
-        except Exception as error:  # as in read_member
-            raise DataError(f"{self.url} is damaged or cut short ({error})") from error
 
 
 @dataclass(frozen=True)

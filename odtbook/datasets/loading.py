@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
-from odtbook.datasets import catalogue, fetch, manifest
+from odtbook.datasets import catalogue, manifest
 from odtbook.datasets.tables import DataError, Dataset, Table
 from odtlib.requirements import needs
 
@@ -99,26 +99,14 @@ def _from_cache(path: Path) -> Table:
         return Table(archive["X"], archive["y"])
 
 
-def sources(entry: catalogue.Entry) -> tuple:
-    """Where a data set can be fetched, in the order to try."""
-    stored = ()
-    if fetch.REPOSITORY and "shipped" in entry.kinds:
-        stored = (fetch.Stored(f"{fetch.REPOSITORY}data/sets/{entry.file}", entry.read),)
-    return stored + entry.downloads
-
-
 def fetch_table(entry: catalogue.Entry) -> Table:
-    """Fetch a data set, compare it with the manifest, and only then keep it in the cache.
-
-    A shipped set comes from the project's own repository if its address is known, else, like every
-    other, from its original source.
-    """
-    if not sources(entry):
+    """Fetch a data set, compare it with the manifest, and only then keep it in the cache."""
+    if not entry.downloads:
         raise FileNotFoundError(
             f"the data set {entry.name!r} has no source on the network; {advice(entry)}"
         )
     failures, wrong = [], False
-    for source in sources(entry):
+    for source in entry.downloads:
         print(f"odtlib: fetching {entry.name} from {source.url}", file=sys.stderr)
         try:
             table = source.table()
@@ -234,7 +222,7 @@ def advice(entry: catalogue.Entry) -> str:
     example = " (data/sets in the project's repository does)" if "shipped" in entry.kinds else ""
     folder = ("set the environment variable ODTLIB_DATA to a folder that holds "
               f"{entry.file}{example}")
-    return f"run `odt data fetch {entry.name}`, or {folder}" if sources(entry) else folder
+    return f"run `odt data fetch {entry.name}`, or {folder}" if entry.downloads else folder
 
 
 def _missing(entry: catalogue.Entry) -> str:

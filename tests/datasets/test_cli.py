@@ -63,7 +63,7 @@ def test_no_fetch_is_advised_where_there_is_no_source(nothing_at_hand):
     for name, entry in catalogue.entries().items():
         if entry.make is None:
             assert entry.file
-            assert ("odt data fetch" in loading.advice(entry)) == bool(loading.sources(entry)), name
+            assert ("odt data fetch" in loading.advice(entry)) == bool(entry.downloads), name
 
 
 def test_list_of_what_is_shipped(only_shipped, capsys):

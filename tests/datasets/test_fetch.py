@@ -347,61 +347,6 @@ def test_an_archive_in_an_archive(entry, server, monkeypatch):
     assert np.array_equal(source.table().X, TABLE.X)
 
 
-@pytest.fixture
-def repository(server, nothing_at_hand, shipped_files, monkeypatch):
-    """The server holds the project's files, in an installation that has none of them."""
-    monkeypatch.setattr(fetch, "REPOSITORY", server.address)
-    fetch._download_kept.cache_clear()
-    yield server
-    fetch._download_kept.cache_clear()
-
-
-@pytest.mark.parametrize("name", ["monk1", "murtree/monk1_bin", "continuous/bank"])
-def test_shipped_sets_are_fetched_from_the_projects_repository(repository, shipped_files, name):
-    entry = catalogue.find(name)
-    path = f"data/sets/{entry.file}"
-    repository.files[path] = (shipped_files / entry.file).read_bytes()
-    data = load(name)
-    assert repository.asked == [path]
-    assert np.array_equal(data.X, entry.read(shipped_files / entry.file).X)
-    assert load(name, download=False).y.tolist() == data.y.tolist()
-
-
-def test_an_archive_of_many_sets_is_fetched_once(repository, shipped_files):
-    path = "data/sets/murtree_binary/Hu.npz"
-    repository.files[path] = (shipped_files / "murtree_binary/Hu.npz").read_bytes()
-    load("murtree/compas-binary")
-    load("murtree/fico-binary")
-    assert repository.asked == [path]
-
-
-def test_the_original_source_is_asked_when_the_repository_fails(
-    repository, shipped_files, monkeypatch
-):
-    entry = catalogue.find("monk1")
-    lines = entry.read(shipped_files / entry.file)
-    text = "".join(
-        " ".join(str(int(value)) for value in (*row, label)) + "\n"
-        for row, label in zip(*lines[:2], strict=True)
-    )
-    repository.files["monk1.txt"] = text.encode()
-    source = Delimited(repository.address + "monk1.txt", delimiter=None)
-    monkeypatch.setitem(catalogue.entries(), "monk1", replace(entry, downloads=(source,)))
-    for stored in (None, b"", (shipped_files / entry.file).read_bytes()[:-20], b"<html></html>"):
-        repository.files.pop("data/sets/" + entry.file, None)
-        if stored is not None:
-            repository.files["data/sets/" + entry.file] = stored
-        fetch._download_kept.cache_clear()
-        repository.asked.clear()
-        assert len(loading.fetch_table(catalogue.find("monk1")).y) == 124
-        assert repository.asked == ["data/sets/" + entry.file, "monk1.txt"]
-
-
-def test_unshipped_sets_are_not_in_the_projects_repository(repository):
-    entry = catalogue.find("scores")
-    assert loading.sources(entry) == entry.downloads
-
-
 # --- archives
 
 
