@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from itertools import product
 
 import numpy as np
@@ -15,9 +14,7 @@ from formulations.reference import (
     midpoints,
     optimum,
 )
-from interrupt import ctrl_c
 from scale import instances
-from sklearn.base import clone
 
 from odtbook.datasets import load
 from odtbook.formulations import BinOCTClassifier, BinOCTSearch, binoct_model
@@ -496,25 +493,6 @@ def test_a_solver_that_fails_leaves_the_start(monkeypatch):
     assert model.report_.objective == CARTClassifier(1).fit(X, y).report_.objective
 
 
-@pytest.mark.parametrize("solver", ["highs", "cp-sat", "lns"])
-def test_interrupt_returns_the_best_so_far(solver, monkeypatch):
-    X, y = hard()
-    with ctrl_c() as timer:
-        def pressing(kind):
-            class Pressed(kind):
-                def start(self):
-                    super().start()
-                    if timer.ident is None:         # once, while the first solver works
-                        timer.start()
-            return Pressed
-
-        for name in ("InThread", "InChild"):
-            monkeypatch.setattr(_run, name, pressing(getattr(_run, name)))
-        model = BinOCTClassifier(3, solver=solver, time_limit=60.0).fit(X, y)
-    assert model.report_.status == "interrupted"
-    model.verify(X, y)
-
-
 def test_no_choice_for_a_node_and_its_children_improves():
     random = np.random.default_rng(80)
     for _ in range(8):
@@ -570,12 +548,3 @@ def test_verbose_prints_better_trees(capsys):
     X, y = EIGHT[:, :4], EIGHT[:, 4]
     BinOCTClassifier(2, verbose=1).fit(X, y)
     assert "objective 0" in capsys.readouterr().out
-
-
-def test_string_labels_pickle_and_clone():
-    X, y = EIGHT[:, :4], np.array(["no", "yes"])[EIGHT[:, 4]]
-    model = BinOCTClassifier(2, class_weight={"yes": 2}).fit(X, y)
-    copy = pickle.loads(pickle.dumps(model))
-    assert copy.tree_ == model.tree_
-    assert copy.verify(X, y) == model.report_.objective == 0
-    assert clone(model).get_params() == model.get_params()

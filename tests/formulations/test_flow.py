@@ -1,6 +1,5 @@
 """FlowOCTClassifier: the optimum of brute force over its columns, bounds, options and limits."""
 
-import pickle
 
 import numpy as np
 import pytest
@@ -189,9 +188,3 @@ def test_refuses_what_it_cannot_use():
         FlowOCTClassifier(binarizer=None).fit([[0.5], [2.0]], [0, 1])
     with pytest.raises(ValueError, match="'binarizer' parameter"):
         FlowOCTClassifier(binarizer="entropy").fit([[0.5], [2.0]], [0, 1])
-
-
-def test_pickle():
-    model = FlowOCTClassifier(1, binarizer="all").fit([[0.0], [3.0]], ["a", "b"])
-    again = pickle.loads(pickle.dumps(model))
-    assert list(again.predict([[0.0], [3.0]])) == ["a", "b"]

@@ -232,12 +232,6 @@ def test_a_start_of_other_columns_is_refused():
         assert MurTreeClassifier(2, start=start).fit(frame, LABELS).report_.status == "optimal"
 
 
-def test_a_single_class_makes_a_constant_tree():
-    model = StumpClassifier().fit(X, ["no"] * 4)
-    assert model.classes_.tolist() == ["no"] and model.tree_.n_leaves == 1
-    assert model.predict_proba(X).tolist() == [[1.0]] * 4
-
-
 @pytest.mark.parametrize("y, message", [
     ([0.0, 1, None, 2], r"row 2 of y holds a missing value \(None\)"),
     (pd.array([1.0, None, 2, 3], dtype="Float64"), r"row 1 of y holds"),
