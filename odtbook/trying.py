@@ -459,13 +459,11 @@ class Found:
         if not self.question.classes:
             return tree
         y = np.searchsorted(tree.classes, self.question.table.y)
-        counts, passed = np.zeros_like(tree.value, float), np.arange(tree.n_nodes)
+        counts = np.zeros_like(tree.value, float)
         np.add.at(counts, (self.leaf, y), 1.0)
-        for node in passed[tree.feature >= 0][::-1]:
-            counts[node] = counts[tree.left[node]] + counts[tree.right[node]]
         gaps = {} if tree.missing_left is None else {      # whatever the rows weigh in the copy
             "missing_left": tree._missing_goes_left().astype(int)}
-        return tree.replace(value=counts, **gaps)
+        return tree.replace(value=tree._with_sums_below(counts), **gaps)
 
     @property
     def minimised(self) -> str:

@@ -25,6 +25,12 @@ def tool():
     return load
 
 
+@pytest.fixture
+def global_random_seed():
+    """The seed of scikit-learn's own tests."""
+    return 42
+
+
 @pytest.fixture(scope="session")
 def rows():
     """Feature values that float32 holds exactly."""

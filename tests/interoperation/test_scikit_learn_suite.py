@@ -34,11 +34,6 @@ globals().update(suite_with({
     "ExtraTreeRegressor": in_the_place_of(MurTreeRegressor)}))
 
 
-@pytest.fixture
-def global_random_seed():
-    return 42
-
-
 @pytest.fixture(autouse=True)
 def expected_difference(request):
     mark_difference(request, "MurTree")

@@ -19,11 +19,6 @@ def make_random(**given):
 globals().update(suite_with({"DecisionTreeClassifier": make, "ExtraTreeClassifier": make_random}))
 
 
-@pytest.fixture
-def global_random_seed():
-    return 42
-
-
 @pytest.fixture(autouse=True)
 def expected_difference(request):
     mark_difference(request, "CARTClassifier")

@@ -46,22 +46,14 @@ def test_dtreeviz_reads_a_regressor(tool, regressor, rows):
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["estimator", "to_sklearn"])
-def test_skops_keeps_a_classifier(tool, classifier, rows, whole):
+def test_skops_keeps_an_estimator(tool, classifier, regressor, rows, whole):
     skops = tool("skops.io")
-    model = classifier if whole else classifier.to_sklearn()
-    text = skops.dumps(model)
-    loaded = skops.loads(text, trusted=skops.get_untrusted_types(data=text))
-    np.testing.assert_array_equal(loaded.predict(rows), classifier.predict(rows))
-    np.testing.assert_array_equal(loaded.predict_proba(rows), classifier.predict_proba(rows))
-
-
-@pytest.mark.parametrize("whole", [True, False], ids=["estimator", "to_sklearn"])
-def test_skops_keeps_a_regressor(tool, regressor, rows, whole):
-    skops = tool("skops.io")
-    model = regressor if whole else regressor.to_sklearn()
-    text = skops.dumps(model)
-    loaded = skops.loads(text, trusted=skops.get_untrusted_types(data=text))
-    np.testing.assert_array_equal(loaded.predict(rows), regressor.predict(rows))
+    for given in (classifier, regressor):
+        text = skops.dumps(given if whole else given.to_sklearn())
+        loaded = skops.loads(text, trusted=skops.get_untrusted_types(data=text))
+        np.testing.assert_array_equal(loaded.predict(rows), given.predict(rows))
+        if given is classifier:
+            np.testing.assert_array_equal(loaded.predict_proba(rows), given.predict_proba(rows))
 
 
 def onnx_session(tool, model, rows):
