@@ -1,22 +1,19 @@
 """Every page recommends the same method for the same case: the table of the landing page."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
+from pages import ROOT, prose
 
 import odtlib
 from odtbook import formulations
 from odtbook.studies import does_it_pay
 
-ROOT = Path(__file__).resolve().parents[2]
 KNOWN = {*odtlib.__all__, *formulations.__all__}
 
 
 def text_of(page):
-    cells = json.loads((ROOT / f"{page}.ipynb").read_text(encoding="utf-8"))["cells"]
-    return "\n\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+    return prose(ROOT / f"{page}.ipynb")
 
 
 def methods_in(text):

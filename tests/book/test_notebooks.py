@@ -2,15 +2,13 @@
 
 import re
 import sys
-from pathlib import Path
 
 import nbformat
 import pytest
 import yaml
+from pages import ROOT, cells_of, prose
 
 from odtbook.datasets import available
-
-ROOT = Path(__file__).resolve().parents[2]
 
 CHAPTERS = sorted((ROOT / "chapters").glob("[0-9]*.ipynb"))
 TEMPLATES = sorted((ROOT / "chapters" / "experiments").glob("*.ipynb"))
@@ -31,10 +29,6 @@ def pages_of_the_contents():
                            for page in (chapter, *chapter.get("sections", ())))]
 
 
-def code_cells(path):
-    return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
-
-
 def tags(cell):
     return set(cell.metadata.get("tags", []))
 
@@ -45,12 +39,12 @@ def alt_text(cell):
 
 def labels(path):
     """Return what the references of a page can name: targets, formulas, figures, directives."""
-    cells = nbformat.read(path, as_version=4).cells
-    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    text = prose(path)
     return {*re.findall(r"^\(([^)\n]+)\)=$", text, re.MULTILINE),
             *re.findall(r"\$\$ *\(([\w-]+)\)", text),
             *re.findall(r"^ *:(?:name|label): ([\w-]+)$", text, re.MULTILINE),
-            *(cell.metadata.get("mystnb", {}).get("figure", {}).get("name") for cell in cells)}
+            *(cell.metadata.get("mystnb", {}).get("figure", {}).get("name")
+              for cell in cells_of(path))}
 
 
 def says_nothing(alt):
@@ -79,7 +73,7 @@ def test_the_contents_name_only_files_that_exist():
 
 @pytest.mark.parametrize("path", CHAPTERS + TEMPLATES, ids=lambda p: p.stem)
 def test_has_one_cell_of_parameters(path):
-    cells = [cell for cell in code_cells(path) if "parameters" in tags(cell)]
+    cells = [cell for cell in cells_of(path, "code") if "parameters" in tags(cell)]
     assert len(cells) == 1, "papermill wants exactly one cell tagged 'parameters'"
     if path in CHAPTERS:
         assert re.search(r"^quick = True\b", cells[0].source, re.MULTILINE)
@@ -87,14 +81,14 @@ def test_has_one_cell_of_parameters(path):
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda p: p.stem)
 def test_a_template_starts_from_a_data_set_that_needs_no_file(path):
-    cells = [cell for cell in code_cells(path) if "parameters" in tags(cell)]
+    cells = [cell for cell in cells_of(path, "code") if "parameters" in tags(cell)]
     named = re.search(r'^dataset = "([^"]+)"', cells[0].source, re.MULTILINE)
     assert named is None or named[1] in available("generated")
 
 
 @each_notebook
 def test_is_stored_without_outputs(path):
-    for number, cell in enumerate(code_cells(path)):
+    for number, cell in enumerate(cells_of(path, "code")):
         where = f"code cell {number}: {cell.source[:60]!r}"
         if "nbval-check-output" in tags(cell):
             assert "keep_output" in tags(cell), f"nbstripout would empty {where}"
@@ -108,7 +102,7 @@ def test_is_stored_without_outputs(path):
 def test_cells_that_draw_carry_alt_text(path):
     silent = [
         cell.source[:80]
-        for cell in code_cells(path)
+        for cell in cells_of(path, "code")
         if DRAWS.search(cell.source)
         and "glue(" not in cell.source
         and not tags(cell) & {"remove-output", "remove-cell"}
@@ -119,11 +113,7 @@ def test_cells_that_draw_carry_alt_text(path):
 
 @each_notebook
 def test_directives_with_images_carry_alt_text(path):
-    text = "\n".join(
-        cell.source
-        for cell in nbformat.read(path, as_version=4).cells
-        if cell.cell_type == "markdown"
-    )
+    text = prose(path)
     for opening in re.finditer(r"[`:]{3,}\{(glue:)?(figure|image)\}.*\n((?::.*\n)*)", text):
         alt = re.search(r":alt:\s*(.*)", opening.group(3))
         assert alt, opening.group(0)
@@ -138,7 +128,7 @@ def test_kernel_is_the_one_that_every_environment_has(path):
 
 @each_notebook
 def test_no_option_is_set_for_the_notebooks_that_follow_in_the_kernel(path):
-    text = "\n".join(cell.source for cell in code_cells(path))
+    text = "\n".join(cell.source for cell in cells_of(path, "code"))
     found = re.search(
         r"set_option|pd\.options|set_printoptions|set_config|rcParams|style\.use", text)
     assert not found, "use a context, such as pd.option_context, figures.style or np.printoptions"
@@ -146,7 +136,7 @@ def test_no_option_is_set_for_the_notebooks_that_follow_in_the_kernel(path):
 
 @each_notebook
 def test_cell_ids_are_readable(path):
-    ids = [cell.id for cell in nbformat.read(path, as_version=4).cells]
+    ids = [cell.id for cell in cells_of(path)]
     assert len(ids) == len(set(ids))
     for cell_id in ids:
         assert not re.fullmatch(r"[0-9a-f]{8}|[0-9a-f-]{36}", cell_id), f"random id {cell_id}"
@@ -155,17 +145,15 @@ def test_cell_ids_are_readable(path):
 @each_notebook
 def test_no_line_of_prose_is_read_as_a_comment(path):
     # MyST drops a line that begins with a per cent sign.
-    for cell in nbformat.read(path, as_version=4).cells:
-        if cell.cell_type == "markdown":
-            prose = re.sub(r"(?ms)^```.*?^```", "", cell.source)
-            assert not re.search(r"^ *%", prose, re.MULTILINE), f"a line of {cell.id} begins with %"
+    for cell in cells_of(path, "markdown"):
+        text = re.sub(r"(?ms)^```.*?^```", "", cell.source)
+        assert not re.search(r"^ *%", text, re.MULTILINE), f"a line of {cell.id} begins with %"
 
 
 @each_notebook
 def test_other_pages_are_linked_so_that_jupyterlab_opens_them(path):
     # JupyterLab knows the labels of the notebook at hand alone, and opens files by their names.
-    text = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells
-                     if cell.cell_type == "markdown")
+    text = prose(path)
     assert not re.search(r"\{(doc|term)\}`", text), "link to the file"
     known = labels(path)
     named = re.findall(r"\{(?:eq|ref|numref|prf:ref)\}`(?:[^`<]+<)?([^`>]+)>?`", text)
@@ -181,7 +169,7 @@ def test_chapters_set_themselves_up_on_colab_once_there_is_an_address():
     import colab_cells
 
     for _, path in colab_cells.pages():
-        cells = [cell for cell in code_cells(path) if cell.id == colab_cells.CELL_ID]
+        cells = [cell for cell in cells_of(path, "code") if cell.id == colab_cells.CELL_ID]
         sources = [cell.source for cell in cells]
         expected = colab_cells.source()
         assert sources == ([] if expected is None else [expected]), "run scripts/colab_cells.py"

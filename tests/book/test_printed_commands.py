@@ -1,30 +1,24 @@
 """The commands that the pages print: those of a console are run, those of a sentence understood."""
 
-import json
 import re
 import shlex
 import shutil
-from pathlib import Path
 
 import pytest
+from pages import ROOT, prose
 
 from odtbook import cli, experiments
 from odtbook.experiments import notebooks
 from odtbook.experiments.records import key
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = [path for folder in ("*", "chapters/**/*", "data/*", "tests/*", "odtlib/*")
          for path in sorted(ROOT.glob(folder)) if path.suffix in (".md", ".ipynb", ".toml")
          and path.name != "CHANGELOG.md"]
 
 
 def text_of(path):
-    """The prose of a page, its folds and comments included."""
-    text = path.read_text(encoding="utf-8")
-    if path.suffix != ".ipynb":
-        return text
-    return "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"]
-                     if cell["cell_type"] == "markdown")
+    """The prose of a page."""
+    return prose(path) if path.suffix == ".ipynb" else path.read_text(encoding="utf-8")
 
 
 CONSOLE = [(path, block) for path in PAGES

@@ -2,11 +2,10 @@
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
+from pages import ROOT, cells_of
 
-ROOT = Path(__file__).resolve().parents[2]
 bs4 = pytest.importorskip("bs4")
 pytest.importorskip("sphinx")
 sys.path.insert(0, str(ROOT / "_ext"))
@@ -113,8 +112,8 @@ def test_a_slide_has_points_and_notes_the_whole_text():
 
 @pytest.mark.parametrize("name", WEEKS)
 def test_each_lesson_of_the_ten_weeks_has_slides(name):
-    cells = json.loads((ROOT / "chapters" / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
-    tagged = [cell for cell in cells if "slide" in cell["metadata"].get("tags", ())]
+    tagged = [cell for cell in cells_of(ROOT / "chapters" / f"{name}.ipynb")
+              if "slide" in cell.metadata.get("tags", ())]
     assert len(tagged) >= 8
     assert not [cell["id"] for cell in tagged if "hide-cell" in cell["metadata"]["tags"]]
     plan = (ROOT / "chapters" / "teaching.ipynb").read_text(encoding="utf-8")

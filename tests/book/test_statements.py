@@ -2,10 +2,9 @@
 
 import heapq
 import re
-from pathlib import Path
 
-import nbformat
 import numpy as np
+from pages import ROOT, cells_of
 from scipy.optimize import linprog
 
 from odtbook import experiments
@@ -14,13 +13,10 @@ from odtbook.verdicts import firat2020
 from odtbook.verdicts.evidence import Records
 from odtlib import TunedCARTClassifier
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 def cell(page, name):
     """Return the text of a cell of a page, in one line."""
-    cells = nbformat.read(ROOT / "chapters" / f"{page}.ipynb", as_version=4).cells
-    return next(c for c in cells if c.id == name).source
+    return next(c for c in cells_of(ROOT / "chapters" / f"{page}.ipynb") if c.id == name).source
 
 
 def said(page, name):

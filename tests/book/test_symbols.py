@@ -1,11 +1,10 @@
 """The table of symbols in the glossary has every symbol of the numbered formulas, and no other."""
 
-import json
 import re
 from collections import defaultdict
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from pages import CHAPTERS, ROOT, prose
+
 TABLE = re.compile(r"\(symbols\)=.*?\n\|[-|]+\|\n(.*?)\n\n", re.DOTALL)
 FORMULA = re.compile(r"\$\$((?:(?!\$\$).)+)\$\$\s*\(eq-[\w-]+\)", re.DOTALL)
 # Names in words, what sets a formula, and operations that every reader knows, are no symbols.
@@ -33,11 +32,8 @@ def symbols(formula):
 def used():
     """Return the symbols of the numbered formulas: page -> symbols."""
     found = defaultdict(set)
-    for path in sorted((ROOT / "chapters").glob("*.ipynb")):
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-        text = "\n\n".join("".join(cell["source"]) for cell in cells
-                           if cell["cell_type"] == "markdown")
-        for formula in FORMULA.findall(text):
+    for path in CHAPTERS:
+        for formula in FORMULA.findall(prose(path)):
             found[path.stem] |= symbols(formula)
     return dict(found)
 

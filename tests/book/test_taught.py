@@ -2,17 +2,15 @@
 
 import importlib
 import inspect
-import json
 import re
-from pathlib import Path
 
 import pytest
+from pages import ROOT, cells_of
 from sklearn.base import BaseEstimator
 
 import odtlib
 from odtbook.estimators import NAMES, class_of
 
-ROOT = Path(__file__).resolve().parents[2]
 MODULES = ["odtlib", "odtlib.binarize", "odtlib.column_generation", "odtlib.constrained",
            "odtlib.constrained.sets", "odtlib.continuous", "odtlib.heuristics", "odtlib.murtree",
            "odtlib.plotting", "odtlib.policy", "odtbook.datasets", "odtbook.experiments",
@@ -29,10 +27,8 @@ def words_of_the_pages():
     """All words of the lessons; the page that lists every name does not count."""
     texts = []
     for path in [*(ROOT / "chapters").rglob("*.ipynb"), *ROOT.glob("intro.*")]:
-        text = path.read_text(encoding="utf-8")
-        if path.suffix == ".ipynb":
-            text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
-        texts.append(text)
+        texts += [cell.source for cell in cells_of(path)] if path.suffix == ".ipynb" else [
+            path.read_text(encoding="utf-8")]
     texts += [path.read_text(encoding="utf-8") for path in (ROOT / "chapters").rglob("*.md")
               if path.name != "api.md" and path.parent.name != "api"]
     return set(re.findall(r"\w+", "\n".join(texts)))

@@ -1,18 +1,16 @@
 """What the built page says of an answer is what ``check`` says, and a quiz asks for a choice."""
 
 import importlib.util
-import json
 import re
-from pathlib import Path
 
 import pytest
 from browser import phone
+from pages import CHAPTERS, ROOT, cells_of
 
 from odtbook import check
 from odtbook.exercises import on_the_page
 from tests.exercises.test_exercises import RIGHT, WRONG
 
-ROOT = Path(__file__).resolve().parents[2]
 spec = importlib.util.spec_from_file_location("answers", ROOT / "_ext" / "answers.py")
 answers = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(answers)
@@ -132,9 +130,9 @@ def test_a_quiz_asks_for_a_choice_and_says_why_it_is_right_or_wrong(page):
 
 def texts():
     """The cells of all chapters: file, kind and source."""
-    for path in sorted((ROOT / "chapters").glob("*.ipynb")):
-        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            yield path.name, cell["cell_type"], "".join(cell["source"])
+    for path in CHAPTERS:
+        for cell in cells_of(path):
+            yield path.name, cell.cell_type, cell.source
 
 
 def test_every_quiz_has_one_right_answer_among_two_or_more():

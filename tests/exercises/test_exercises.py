@@ -1,17 +1,15 @@
 """Every exercise that can be checked accepts a right answer and refuses wrong ones with a hint."""
 
-import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
+from pages import CHAPTERS, ROOT, cells_of
 
 from odtbook import check
 from odtbook.exercises import _numbers, exercises, overview
 from odtlib.constrained import sets
 
-ROOT = Path(__file__).resolve().parents[2]
 
 def depth_two(table, codes):
     """Fewest errors of a tree of depth two, by trying all of them."""
@@ -258,7 +256,7 @@ def test_the_overview_names_every_exercise_on_its_page():
     assert set(exercises()) == set(table["label"][table["checked"]])
     assert set(table["kind"]) == {"by hand", "code", "proof", "open"}
     assert (table["points"] > 0).all()
-    for notebook in (ROOT / "chapters").glob("*.ipynb"):
+    for notebook in CHAPTERS:
         text = notebook.read_text(encoding="utf-8")
         found = set(re.findall(r":label: ex-([a-z0-9-]+)", text))
         assert found == set(table["label"][table["page"] == notebook.stem]), notebook.name
@@ -277,11 +275,11 @@ def test_nonsense_gets_one_sentence_and_no_message_of_python(label, nonsense):
 def solutions():
     """Return the solution of each exercise: the text of its cells, and the code between them."""
     found = {}
-    for notebook in sorted((ROOT / "chapters").glob("*.ipynb")):
+    for notebook in CHAPTERS:
         inside = None
-        for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
-            source = "".join(cell["source"])
-            if cell["cell_type"] == "code":
+        for cell in cells_of(notebook):
+            source = cell.source
+            if cell.cell_type == "code":
                 if inside:
                     found[inside][1].append(source)
                 continue

@@ -2,21 +2,20 @@
 
 import json
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from browser import chromium
+from pages import ROOT, cells_of
 
 from odtlib import CARTClassifier, ContinuousTreeClassifier, MurTreeClassifier
 
-ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-import still_pictures  # noqa: E402
+import still_pictures
 
 NAMES = sorted({found[2] for path in still_pictures.pages()
-                for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
-                for found in still_pictures.PICTURE.finditer("".join(cell["source"]))})
+                for cell in cells_of(path)
+                for found in still_pictures.PICTURE.finditer(cell.source)})
 
 
 @pytest.fixture(scope="module")
