@@ -31,11 +31,9 @@ from odtbook.formulations.binoct_model import (
 from odtbook.formulations.lns import NeighbourhoodSearch
 from odtbook.formulations.thresholds import candidate_cuts, cut_below, from_full_tree, to_full_tree
 from odtlib import CARTClassifier, ContinuousTreeClassifier, DecisionTree, MurTreeClassifier
-from odtlib.binarize import ThresholdBinarizer
 from odtlib.heuristics.ranks import RankedRows
 from odtlib.report import Clock
 from odtlib.tolerance import PROOF
-from tests.naive import best_tree_cost
 
 OWN = BinOCTSearch(add_thresholds=False)     # no candidates but those of the rows
 
@@ -95,16 +93,6 @@ def test_equals_enumeration(solver, form, thresholds):
         model = BinOCTClassifier(depth, solver=solver, constraint_form=form, thresholds=thresholds,
                                  search=OWN, start=None)
         check(model, X, y, best)
-
-
-@pytest.mark.parametrize("solver", ["highs", "cp-sat"])
-@pytest.mark.parametrize("form", FORMS)
-def test_depth_three_equals_the_continuous_solver(solver, form):
-    random = np.random.default_rng(10 + FORMS.index(form))
-    for _ in range(2):
-        X, y = instance(random, 7, 2, 3, 3)
-        best = ContinuousTreeClassifier(3).fit(X, y).report_.objective
-        check(BinOCTClassifier(3, solver=solver, constraint_form=form, start="cart"), X, y, best)
 
 
 @pytest.mark.parametrize("solver", ["highs", "cp-sat"])
@@ -187,30 +175,6 @@ def test_the_limit_on_disparity_is_that_of_murtree():
         report = BinOCTClassifier(2, max_disparity=limit).fit(X, y, protected=group).report_
         assert report.status == fair.status == "optimal"
         assert report.objective == fair.objective
-
-
-@pytest.mark.parametrize("solver", ["highs", "cp-sat"])
-@pytest.mark.parametrize("form", FORMS)
-def test_limits_equal_brute_force(solver, form):
-    random = np.random.default_rng(45 + FORMS.index(form))
-    for number in range(instances(16)):
-        depth, X, y = draw(random)
-        nodes = [None, 0, 1, 2][number % 4]
-        min_leaf = int(random.integers(1, 4))
-        penalty = float(random.choice([0.0, 0.5, 1.25]))
-        model = BinOCTClassifier(
-            depth, solver=solver, constraint_form=form, max_nodes=nodes if number % 2 else None,
-            max_leaf_nodes=None if number % 2 or nodes is None else nodes + 1,
-            min_samples_leaf=min_leaf, split_penalty=penalty,
-            start=None if number % 3 else "cart")
-        columns = ThresholdBinarizer().fit(X).transform(X)
-        full = 2**depth - 1
-        best = best_tree_cost(columns, y, np.ones(len(y)), y.max() + 1, depth,
-                              full if nodes is None else min(nodes, full), min_leaf, penalty)
-        check(model, X, y, best)
-        smallest = np.unique(model.apply(X), return_counts=True)[1].min()
-        assert smallest >= min_leaf or model.tree_.n_splits == 0
-        assert nodes is None or model.tree_.n_splits <= nodes
 
 
 def test_the_neighbourhood_search_keeps_the_limits():

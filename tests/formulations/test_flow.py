@@ -4,7 +4,6 @@
 import numpy as np
 import pytest
 from formulations.reference import check, with_labels
-from scale import instances
 from sklearn.preprocessing import KBinsDiscretizer
 
 from odtbook.datasets import load
@@ -23,67 +22,8 @@ def instance(random, *, weighted=False):
     return with_labels(random, X, n_classes, weighted)
 
 
-def brute_force(X, y, weight, depth, price=0.0, nodes=None, min_leaf=1):
-    return best_tree_cost(X, y, weight, y.max() + 1, depth, nodes, min_leaf, price)
-
-
-@pytest.mark.parametrize("depth", [1, 2])
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
-@pytest.mark.parametrize("seed", range(6))
-def test_optimum_of_brute_force(depth, share, seed):
-    random = np.random.RandomState(seed)
-    for number in range(instances(15)):
-        X, y, weight = instance(random, weighted=number % 2)
-        price = share * (weight.sum() - np.bincount(y, weight).max())
-        model = FlowOCTClassifier(depth, split_penalty=price,
-                                  start=None if number % 3 else "cart")
-        report = check(model, X, y, weight)
-        assert report.status == "optimal"
-        assert report.objective == pytest.approx(brute_force(X, y, weight, depth, price), abs=1e-5)
-
-
-def test_cp_sat_finds_the_same():
-    random = np.random.RandomState(7)
-    for number in range(instances(40)):
-        X, y, weight = instance(random, weighted=number % 2)
-        weight = weight / 2                     # fractions in the objective only
-        report = check(FlowOCTClassifier(2, solver="cp-sat"), X, y, weight)
-        assert report.status == "optimal"
-        assert report.objective == pytest.approx(brute_force(X, y, weight, 2))
-
-
-def test_depth_three_agrees_with_murtree():
-    random = np.random.RandomState(3)
-    for _ in range(4):
-        X, y = random.randint(0, 2, (12, 4)).astype(float), random.randint(0, 2, 12)
-        assert (check(FlowOCTClassifier(3), X, y).objective
-                == MurTreeClassifier(3).fit(X, y).report_.objective)
-
-
-def test_budget_of_splits():
-    random = np.random.RandomState(5)
-    for _ in range(instances(15)):
-        X, y, weight = instance(random)
-        for nodes in range(4):
-            report = check(FlowOCTClassifier(2, max_nodes=nodes), X, y)
-            assert report.objective == brute_force(X, y, weight, 2, nodes=nodes)
-            leaves = check(FlowOCTClassifier(2, max_leaf_nodes=nodes + 1), X, y)
-            assert leaves.objective == report.objective
-
-
-@pytest.mark.parametrize("solver", ["highs", "cp-sat"])
-@pytest.mark.parametrize("min_leaf", [2, 3])
-def test_smallest_leaf(solver, min_leaf):
-    random = np.random.RandomState(min_leaf)
-    for number in range(instances(15)):
-        X, y, weight = instance(random, weighted=number % 2)
-        model = FlowOCTClassifier(2, min_samples_leaf=min_leaf, solver=solver,
-                                  split_penalty=number % 3 / 4,
-                                  start=None if number % 3 else "cart")
-        report = check(model, X, y, weight)
-        assert report.status == "optimal"
-        assert report.objective == pytest.approx(
-            brute_force(X, y, weight, 2, number % 3 / 4, min_leaf=min_leaf))
+def brute_force(X, y, weight, depth):
+    return best_tree_cost(X, y, weight, y.max() + 1, depth)
 
 
 @pytest.mark.parametrize("binarizer", ["mdlp", "quantile", "all",

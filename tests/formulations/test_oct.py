@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from formulations.reference import check, with_labels
-from scale import instances
 
 from odtbook.datasets import load
 from odtbook.formulations import OCTClassifier
@@ -19,68 +18,9 @@ def instance(random, *, weighted=False):
     return with_labels(random, X, n_classes, weighted)
 
 
-def brute_force(X, y, weight, depth, min_leaf=1, price=0.0, nodes=None):
+def brute_force(X, y, weight, depth, nodes=None):
     """The least cost over all thresholds: those of all columns ``x <= t``."""
-    return best_tree_cost(cuts(X), y, weight, y.max() + 1, depth, nodes, min_leaf, price)
-
-
-@pytest.mark.parametrize("depth", [1, 2])
-@pytest.mark.parametrize("min_leaf", [1, 2, 3])
-@pytest.mark.parametrize("form", ["per_node", "per_leaf"])
-def test_optimum_of_brute_force(depth, min_leaf, form):
-    random = np.random.RandomState(depth * 10 + min_leaf)
-    for number in range(instances(50)):
-        X, y, weight = instance(random, weighted=number % 2)
-        model = OCTClassifier(depth, min_samples_leaf=min_leaf, constraint_form=form,
-                              start=None if number % 3 else "cart")
-        report = check(model, X, y, weight)
-        assert report.status == "optimal"
-        assert report.objective == pytest.approx(brute_force(X, y, weight, depth, min_leaf))
-
-
-@pytest.mark.parametrize("depth", [1, 2])
-@pytest.mark.parametrize("share", [0.05, 0.3, 1.0])
-def test_optimum_with_a_price(depth, share):
-    random = np.random.RandomState(depth)
-    for number in range(instances(30)):
-        X, y, weight = instance(random, weighted=number % 2)
-        price = share * (weight.sum() - np.bincount(y, weight).max())
-        report = check(OCTClassifier(depth, split_penalty=price), X, y, weight)
-        assert report.status == "optimal"
-        assert report.objective == pytest.approx(
-            brute_force(X, y, weight, depth, price=price), abs=1e-5)
-
-
-@pytest.mark.parametrize("share", [0.0, 0.25])
-def test_cp_sat_finds_the_same(share):
-    random = np.random.RandomState(7)
-    for number in range(instances(25)):
-        X, y, weight = instance(random, weighted=number % 2)
-        price = share * (weight.sum() - np.bincount(y, weight).max())
-        settings = dict(split_penalty=price, min_samples_leaf=1 + number % 2)
-        one = check(OCTClassifier(2, solver="cp-sat", **settings), X, y, weight)
-        other = check(OCTClassifier(2, **settings), X, y, weight)
-        assert one.status == other.status == "optimal"
-        assert one.objective == pytest.approx(other.objective, abs=1e-5)
-
-
-def test_depth_three_agrees_with_the_exact_solver():
-    random = np.random.RandomState(3)
-    for _ in range(4):
-        X, y = random.randint(0, 4, (9, 2)).astype(float), random.randint(0, 2, 9)
-        exact = ContinuousTreeClassifier(3).fit(X, y).report_.objective
-        assert check(OCTClassifier(3), X, y).objective == exact
-
-
-def test_budget_of_splits():
-    random = np.random.RandomState(5)
-    for _ in range(instances(12)):
-        X, y, weight = instance(random)
-        for nodes in range(4):
-            report = check(OCTClassifier(2, max_nodes=nodes), X, y)
-            assert report.objective == brute_force(X, y, weight, 2, nodes=nodes)
-            leaves = check(OCTClassifier(2, max_leaf_nodes=nodes + 1), X, y)
-            assert leaves.objective == report.objective
+    return best_tree_cost(cuts(X), y, weight, y.max() + 1, depth, nodes)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
