@@ -116,43 +116,28 @@ def test_wide_kernels_equal_enumeration(seed, monkeypatch):
         check(ContinuousTreeClassifier(depth, start=None), X, y, optimum(X, y, depth))
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_weights_equal_enumeration(seed):
+@pytest.mark.parametrize("seed", range(12))
+def test_weights_prices_and_limits_equal_enumeration(seed):
     random = np.random.default_rng(200 + seed)
-    for _ in range(50):
-        depth, X, y = draw(random)
-        weight = random.integers(0, 5, len(y)).astype(float)
-        weight[:2] += 1
-        if random.random() < 0.5:
-            weight *= random.random()
-        check(ContinuousTreeClassifier(depth, start=None), X, y, optimum(X, y, depth, weight),
-              weight)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_smallest_leaf_equals_enumeration(seed):
-    random = np.random.default_rng(300 + seed)
-    for _ in range(120):
+    for _ in range(70):
         depth, X, y = draw(random, range(5))
-        least = int(random.integers(1, 6))
-        model = ContinuousTreeClassifier(depth, min_samples_leaf=least, start=None)
-        check(model, X, y, optimum(X, y, depth, min_samples_leaf=least))
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_price_of_a_split_equals_enumeration(seed):
-    random = np.random.default_rng(400 + seed)
-    for _ in range(50):
-        depth, X, y = draw(random)
-        share = float(random.choice([0.5 / len(y), 1 / len(y), 0.03, 0.2]))
-        weight = random.integers(1, 4, len(y)).astype(float) if random.random() < 0.5 else None
+        max_nodes, limit = random.choice([None, int(random.integers(0, 2**depth))]), {}
+        if max_nodes is not None:
+            X, y = X[:20], y[:20]
+            limit = random.choice([{"max_nodes": max_nodes}, {"max_leaf_nodes": max_nodes + 1}])
+        weight, used = None, np.ones(len(y), bool)
+        if random.random() < 0.5:
+            weight = random.integers(0, 5, len(y)) * random.choice([1.0, random.random()])
+            weight[:2] += 1
+            used = weight > 0
+        share = float(random.choice([0, 0, 0.5 / len(y), 1 / len(y), 0.03, 0.2]))
         penalty = share * (len(y) if weight is None else weight.sum())
-        model = ContinuousTreeClassifier(depth, split_penalty=penalty, start=None)
-        model.fit(X, y, weight)
-        best = optimum(X, y, depth, weight, penalty=penalty)
-        assert model.report_.status == "optimal"
-        assert model.report_.objective == pytest.approx(best, rel=1e-12)
-        model.verify(X, y, weight)
+        least = int(random.choice([1, 1, 2, 3, 4, 5]))
+        model = ContinuousTreeClassifier(depth, **limit, min_samples_leaf=least,
+                                         split_penalty=penalty, start=None)
+        check(model, X, y, optimum(X[used], y[used], depth, None if weight is None else
+                                   weight[used], least, penalty, max_nodes), weight)
+        assert max_nodes is None or model.tree_.n_splits <= max_nodes
 
 
 @pytest.mark.parametrize("weight", [None, [0.1, 0.1], [1e-12, 1e-12], [1e12, 1e12]])
@@ -202,29 +187,6 @@ def test_any_weights_and_prices_equal_exact_enumeration(seed):
         assert report.lower_bound <= float(best) + ROUNDING * total
         assert float(best) * (1 - 1e-12) <= report.objective <= float(best) + PROOF * total
         assert model.verify(X, y, weight) == pytest.approx(float(true), rel=5e-16, abs=0)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_node_budget_equals_enumeration(seed):
-    random = np.random.default_rng(450 + seed)
-    for _ in range(60):
-        depth, X, y = draw(random)
-        X, y = X[:20], y[:20]
-        weight = random.integers(1, 4, len(y)).astype(float) if random.random() < 0.2 else None
-        share = float(random.choice([0, 0, 0, 1 / len(y)]))
-        penalty = share * (len(y) if weight is None else weight.sum())
-        least = int(random.choice([1, 1, 2]))
-        max_nodes = int(random.integers(0, 2**depth))
-        limit = {"max_nodes": max_nodes}
-        if random.random() < 0.5:
-            limit = {"max_leaf_nodes": max_nodes + 1}
-        model = ContinuousTreeClassifier(depth, **limit, min_samples_leaf=least,
-                                         split_penalty=penalty, start=None).fit(X, y, weight)
-        best = optimum(X, y, depth, weight, least, penalty, max_nodes)
-        assert model.report_.status == "optimal"
-        assert model.report_.objective == pytest.approx(best, rel=1e-12)
-        assert model.tree_.n_splits <= max_nodes
-        model.verify(X, y, weight)
 
 
 def test_node_budget_and_depth_meet():
