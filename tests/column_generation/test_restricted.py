@@ -24,17 +24,24 @@ FOUR_LABELS = [0, 1, 1, 1]
 REPEATED = [[(f, 0.5) for f in node] for node in ([1, 2], [1], [1], [3], [3], [3], [0])]
 
 
+@pytest.mark.parametrize("distinct", [False, True])
 @pytest.mark.parametrize("seed", range(60))
-def test_optimum_equals_enumeration(seed):
-    random = np.random.RandomState(seed)
+def test_optimum_equals_enumeration(seed, distinct):
+    random = np.random.RandomState(seed + 200 * distinct)
     problem = draw_problem(random, weights=(None, "integers", "floats")[seed % 3],
                            limits=seed % 2 == 1)
-    expected = least_cost(problem)
-    assert optimum(problem) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    expected = least_cost(problem, distinct)
+    if np.isinf(expected):
+        with pytest.raises(ValueError, match="no tree .* distinct splits"):
+            optimum(problem, distinct_splits=True)
+        return
+    assert optimum(problem, distinct_splits=distinct) == pytest.approx(
+        expected, rel=1e-9, abs=1e-9)
     known = np.array([random.randint(n) for n in np.diff(problem.start)])
-    program = DynamicProgram(problem, known)
+    program = DynamicProgram(problem, known, distinct_splits=distinct)
     while not program.done:
         program.step(1)   # the smallest slices
+    assert not distinct or problem.has_distinct_splits(program.choices)
     assert program.lower_bound == pytest.approx(expected, rel=1e-9, abs=1e-9)
     assert errors(problem, program.choices) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
@@ -44,25 +51,6 @@ def test_deep_trees_equal_enumeration(seed):
     random = np.random.RandomState(100 + seed)
     problem = draw_problem(random, depth=4 + seed % 2, candidates=2, most_rows=60)
     assert optimum(problem) == least_cost(problem)
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_distinct_splits_on_a_path_equal_enumeration(seed):
-    random = np.random.RandomState(200 + seed)
-    problem = draw_problem(random, weights=(None, "integers", "floats")[seed % 3],
-                           limits=seed % 2 == 1)
-    expected = least_cost(problem, distinct=True)
-    if np.isinf(expected):
-        with pytest.raises(ValueError, match="no tree .* distinct splits"):
-            optimum(problem, distinct_splits=True)
-        return
-    assert optimum(problem, distinct_splits=True) == pytest.approx(expected, abs=1e-9)
-    known = np.array([random.randint(n) for n in np.diff(problem.start)])
-    program = DynamicProgram(problem, known, distinct_splits=True)
-    while not program.done:
-        program.step(1)
-    assert problem.has_distinct_splits(program.choices)
-    assert errors(problem, program.choices) == pytest.approx(expected, abs=1e-9)
 
 
 def test_distinct_splits_cost_a_row_at_depth_three():

@@ -60,10 +60,12 @@ def check(model, X, y, expected, weight=None):
         assert len(leaves) == model.tree_.n_leaves
 
 
+@pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("seed", range(12))
-def test_equals_enumeration(seed):
-    random = np.random.default_rng(seed)
-    for _ in range(180):
+def test_equals_enumeration(seed, wide, monkeypatch):
+    monkeypatch.setattr(solver, "NARROW_ROWS", 0 if wide else solver.NARROW_ROWS)
+    random = np.random.default_rng(seed + 100 * wide)
+    for _ in range(20 if wide else 180):
         depth, X, y = draw(random)
         model = ContinuousTreeClassifier(depth, start=None)
         check(model, X, y, optimum(X, y, depth))
@@ -107,15 +109,6 @@ def test_sorted_columns_equal_a_sort_by_value_and_class(wide):
             assert (columns.cut[0, f, :columns.count[0, f, 0]] == ends).all()
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_wide_kernels_equal_enumeration(seed, monkeypatch):
-    monkeypatch.setattr(solver, "NARROW_ROWS", 0)
-    random = np.random.default_rng(100 + seed)
-    for _ in range(50):
-        depth, X, y = draw(random)
-        check(ContinuousTreeClassifier(depth, start=None), X, y, optimum(X, y, depth))
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_weights_prices_and_limits_equal_enumeration(seed):
     random = np.random.default_rng(200 + seed)
@@ -133,11 +126,13 @@ def test_weights_prices_and_limits_equal_enumeration(seed):
         share = float(random.choice([0, 0, 0.5 / len(y), 1 / len(y), 0.03, 0.2]))
         penalty = share * (len(y) if weight is None else weight.sum())
         least = int(random.choice([1, 1, 2, 3, 4, 5]))
-        model = ContinuousTreeClassifier(depth, **limit, min_samples_leaf=least,
-                                         split_penalty=penalty, start=None)
+        start = random.choice([None, None, None, None, None, "cart", "local-search"])
+        model = ContinuousTreeClassifier(depth, **limit, min_samples_leaf=least, start=start,
+                                         split_penalty=penalty, random_state=0)
         check(model, X, y, optimum(X[used], y[used], depth, None if weight is None else
                                    weight[used], least, penalty, max_nodes), weight)
         assert max_nodes is None or model.tree_.n_splits <= max_nodes
+        assert model.report_.start == start
 
 
 @pytest.mark.parametrize("weight", [None, [0.1, 0.1], [1e-12, 1e-12], [1e12, 1e12]])
@@ -351,16 +346,6 @@ def test_threads_find_the_same_optimum(n_jobs):
         more = ContinuousTreeClassifier(3, start=None, n_jobs=n_jobs).fit(X, y)
         assert more.report_.status == "optimal"
         assert more.report_.objective == one.report_.objective
-
-
-@pytest.mark.parametrize("start", ["cart", "local-search", None])
-def test_start_does_not_change_the_optimum(start):
-    random = np.random.default_rng(800)
-    for _ in range(15):
-        depth, X, y = draw(random)
-        model = ContinuousTreeClassifier(depth, start=start, random_state=0)
-        check(model, X, y, optimum(X, y, depth))
-        assert model.report_.start == start
 
 
 def test_a_start_waits_until_it_is_cheap_or_the_limit_is_near():
