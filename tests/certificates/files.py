@@ -16,17 +16,19 @@ def saved(arrays):
     return file
 
 
-def stamped(new, X, y, weight, sums=False):
-    """Write the fingerprint of these data and the words that fit the numbers."""
-    weight = np.ones(len(y)) if weight is None else weight
-    used = weight > 0
-    codes = y[used] if sums else np.unique(y[used], return_inverse=True)[1]
-    new["fingerprint"] = fingerprint(X[used], codes, weight[used])
+def stamped(arrays, X, y, weight):
+    """Write the fingerprint of these data, and the words that fit the numbers, if there are any."""
+    weight = np.ones(len(y)) if weight is None else np.asarray(weight, float)
+    used, sums = weight > 0, len(np.atleast_1d(arrays["units"])) == 4
     try:
-        check(saved({**new, "claim": np.array("")}), X, y, weight)
-    except NotProved as error:              # it says which words these would be
-        new["claim"] = np.array(str(error).split(": ", 1)[-1])
-    return new
+        labels = np.asarray(y)[used].astype(float) if sums else np.unique(
+            np.asarray(y)[used], return_inverse=True)[1].ravel()
+        arrays["fingerprint"] = fingerprint(np.asarray(X, float)[used], labels, weight[used])
+        check(saved({**arrays, "claim": np.array("")}), X, y, weight)
+    except (NotProved, ValueError) as error:
+        if str(error).startswith("the claim in words"):
+            arrays["claim"] = np.array(str(error).split(": ", 1)[1])
+    return arrays
 
 
 def of_other_kinds(value):

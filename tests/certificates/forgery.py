@@ -16,7 +16,7 @@ import numpy as np
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).parents[1])
 
-from certificates.files import saved
+from certificates.files import saved, stamped
 from naive import as_set, best_over_lists, class_leaves, least_costs, sides, square_leaves
 
 from odtbook.check_certificate import NotProved, check
@@ -28,7 +28,6 @@ from odtlib import (
     MurTreeRegressor,
     RestrictedTreeClassifier,
 )
-from odtlib.certificate import fingerprint
 
 KINDS = {kind.__name__: kind for kind in (
     MurTreeClassifier, MurTreeRegressor, ContinuousTreeClassifier, ContinuousTreeRegressor,
@@ -148,21 +147,6 @@ def judged(arrays, X, y, weight, lists=None):
                                                          and len(arrays["units"]) == 4), (
         f"{claim}, and one costs {best!r}")
     return claim
-
-
-def stamped(arrays, X, y, weight):
-    """Write the fingerprint of these data, and the words that fit the numbers, if there are any."""
-    weight = np.ones(len(y)) if weight is None else np.asarray(weight, float)
-    used, sums = weight > 0, len(np.atleast_1d(arrays["units"])) == 4
-    try:
-        labels = np.asarray(y)[used].astype(float) if sums else np.unique(
-            np.asarray(y)[used], return_inverse=True)[1].ravel()
-        arrays["fingerprint"] = fingerprint(np.asarray(X, float)[used], labels, weight[used])
-        check(saved({**arrays, "claim": np.array("")}), X, y, weight)
-    except (NotProved, ValueError) as error:
-        if str(error).startswith("the claim in words"):
-            arrays["claim"] = np.array(str(error).split(": ", 1)[1])
-    return arrays
 
 
 def spoiled(rng, name, value, others):

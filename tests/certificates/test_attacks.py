@@ -6,8 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
-from certificates.files import saved
-from certificates.forgery import CLAIM, drawn, forgeries, judged, look_at, stamped
+from certificates.files import saved, stamped
+from certificates.forgery import CLAIM, drawn, forgeries, judged, look_at
 
 from odtbook.certificate_file import text
 from odtbook.check_certificate import NotProved, check

@@ -189,7 +189,7 @@ def forged(rng, arrays, X, y, weight, sums=False):
             new["reference"][new["table"][line]][rng.integers(new["reference"].shape[1])] = line
             new["bound"][line] += unit
             new["bound"][-1] += unit * (line != n_lines - 1)
-    return stamped(new, X, y, weight, sums), X, y, weight
+    return stamped(new, X, y, weight), X, y, weight
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
