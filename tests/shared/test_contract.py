@@ -144,3 +144,14 @@ def test_a_share_of_the_rows_as_smallest_leaf(name, share):
         assert by_share.tree_ == by_number.tree_
         assert by_share.report_.proof == by_number.report_.proof
         assert np.unique(by_share.apply(X[used]), return_counts=True)[1].min() >= number
+
+
+@pytest.mark.parametrize("name", [name for name in TREES if "min_samples_leaf" in
+                                  class_of(name)._get_param_names()])
+def test_more_rows_a_leaf_than_there_are_make_one_leaf(name):
+    X, y = rows(name)
+    model = made(name, min_samples_leaf=len(y) + 1).fit(X, y)
+    assert model.get_n_leaves() == 1 and model.predict(X).shape == y.shape
+    greedy = name in ("CARTClassifier", "TunedCARTClassifier", "LocalSearchTreeClassifier",
+                      "ConstrainedTreeRegressor")
+    assert (model.report_.status == "optimal") != greedy

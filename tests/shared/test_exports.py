@@ -20,7 +20,6 @@ from exporting import (
     records,
 )
 
-import odtlib
 from odtlib import (
     CARTClassifier,
     ContinuousTreeClassifier,
@@ -339,14 +338,3 @@ def test_notebooks_show_trees_and_reports_with_names_as_text():
         assert all(line.isprintable() for line in page.split("\n"))
     assert "<svg" in shown[1] and 'aria-label="Decision tree of depth 9' in shown[1]
     assert "optimal" in shown[3]
-
-
-@pytest.mark.parametrize("model", [
-    MurTreeClassifier(2), MurTreeRegressor(2), CARTClassifier(2), ContinuousTreeClassifier(2),
-    ContinuousTreeRegressor(2), LocalSearchTreeClassifier(2, random_state=0),
-    odtlib.RestrictedTreeClassifier(2), odtlib.ColumnGenerationClassifier(2),
-    odtlib.TunedCARTClassifier(2)], ids=lambda model: type(model).__name__)
-def test_more_rows_a_leaf_than_there_are_make_one_leaf(model):
-    X, y = np.arange(40.0)[:, None] % 7, np.arange(40) % 2
-    fitted = model.set_params(min_samples_leaf=41).fit(X, y)
-    assert fitted.tree_.n_leaves == 1 and fitted.predict(X).shape == (40,)
