@@ -12,7 +12,7 @@ from odtbook.formulations.flow import FlowModel, ancestors
 from odtbook.formulations.oct import OCTModel
 from odtlib import MurTreeClassifier
 from odtlib.binarize import ThresholdBinarizer
-from tests.naive import best_tree_cost, tree_cost
+from tests.naive import best_tree_cost
 
 
 def instance(random, *, weighted=False):
@@ -45,19 +45,6 @@ def test_no_column_leaves_a_leaf():
     X, y = np.arange(6.0)[:, None], np.array([0, 1, 0, 1, 0, 1])
     model = FlowOCTClassifier(2).fit(X, y)      # MDLP accepts no cut
     assert model.tree_.n_leaves == 1 and model.report_.status == "optimal"
-
-
-@pytest.mark.parametrize("depth", [1, 2, 3])
-def test_every_tree_is_a_solution_and_is_read_back(depth):
-    random = np.random.RandomState(depth)
-    for _ in range(30):
-        X, y, weight = instance(random, weighted=True)
-        model = FlowModel(X, y, y.max() + 1, weight, depth)
-        tree = MurTreeClassifier(random.randint(0, depth + 1)).fit(X, y, weight).tree_
-        values = model.start(tree)
-        assert model.model.violated(values) is None
-        assert model.model.evaluate(values) == pytest.approx(tree_cost(tree, X, y, weight))
-        np.testing.assert_array_equal(model.tree(values).predict(X), tree.predict(X))
 
 
 def test_relaxation_is_a_bound_and_not_below_that_of_oct():
@@ -96,17 +83,6 @@ def test_starts_and_limits():
     report = check(FlowOCTClassifier(3, start=best.tree_, time_limit=0.5), X, y)
     assert report.start == "tree" and report.objective == best.report_.objective
     assert report.status == "time_limit" and report.lower_bound < report.objective
-
-
-def test_weight_zero_is_absence():
-    random = np.random.RandomState(2)
-    for _ in range(10):
-        X, y, weight = instance(random, weighted=True)
-        weight[random.rand(len(y)) < 0.3] = 0
-        weight[:2] = 1
-        kept = weight > 0
-        assert (check(FlowOCTClassifier(2), X, y, weight).objective
-                == pytest.approx(brute_force(X[kept], y[kept], weight[kept], 2)))
 
 
 def test_all_thresholds_give_the_optimum_over_all_thresholds():

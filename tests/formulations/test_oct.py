@@ -8,7 +8,7 @@ from odtbook.datasets import load
 from odtbook.formulations import OCTClassifier
 from odtbook.formulations.oct import OCTModel, leaves_below
 from odtlib import ContinuousTreeClassifier
-from tests.naive import best_tree_cost, cuts, tree_cost
+from tests.naive import best_tree_cost, cuts
 
 
 def instance(random, *, weighted=False):
@@ -21,21 +21,6 @@ def instance(random, *, weighted=False):
 def brute_force(X, y, weight, depth, nodes=None):
     """The least cost over all thresholds: those of all columns ``x <= t``."""
     return best_tree_cost(cuts(X), y, weight, y.max() + 1, depth, nodes)
-
-
-@pytest.mark.parametrize("depth", [1, 2, 3])
-def test_every_tree_is_a_solution_and_is_read_back(depth):
-    random = np.random.RandomState(depth)
-    for _ in range(30):
-        X, y, weight = instance(random, weighted=True)
-        model = OCTModel(X, y, y.max() + 1, weight, depth)
-        tree = OCTClassifier(depth, time_limit=0.001, start="cart", random_state=0).fit(
-            X, y, weight).tree_
-        values = model.start(tree)
-        assert model.model.violated(values) is None
-        assert model.model.evaluate(values) == tree_cost(tree, X, y, weight)
-        again = model.tree(values)
-        np.testing.assert_array_equal(again.predict(X), tree.predict(X))
 
 
 def test_neighbours_of_a_threshold_are_told_apart():
