@@ -158,17 +158,6 @@ def test_pricing_methods_with_choices_of_their_own(settings):
     assert check(model, X, y).report_.counters["columns"] == first   # a fit leaves them as given
 
 
-@pytest.mark.parametrize("limit", [1e-6, 0.3])
-def test_at_a_time_limit_a_tree_comes_back(limit):
-    random = np.random.RandomState(0)
-    X, y = random.rand(1500, 12), random.randint(0, 3, 1500)
-    column_generation(2, n_trees=5).fit(X, y)   # compiled before the clock runs
-    model = column_generation(4, sample_share=0.5, time_limit=limit)
-    model.fit(X, y)
-    assert model.report_.status == "time_limit"
-    assert model.verify(X, y) == model.report_.objective
-
-
 def test_without_time_for_a_sample_cart_comes_back(monkeypatch):
     from odtlib.column_generation import restricted
 

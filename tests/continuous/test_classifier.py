@@ -394,19 +394,6 @@ def hard(n_rows=1500):
     return random.normal(size=(n_rows, 8)), random.integers(0, 2, n_rows)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_time_limit_returns_the_best_tree_so_far(n_jobs):
-    X, y = hard()
-    model = ContinuousTreeClassifier(4, time_limit=0.4, n_jobs=n_jobs).fit(X, y)
-    report = model.report_
-    assert report.status == "time_limit"
-    assert report.lower_bound < report.objective
-    assert report.objective <= report.trace["incumbent"].iloc[0]
-    assert model.verify(X, y) == report.objective
-    assert (np.diff(report.trace["incumbent"]) <= 0).all()
-    assert (np.diff(report.trace["bound"]) >= 0).all()
-
-
 def test_time_limit_before_anything_was_solved():
     X, y = hard()
     for start in ("cart", None):

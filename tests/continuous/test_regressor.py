@@ -226,19 +226,6 @@ def hard():
     return random.normal(size=(4000, 10)), random.normal(size=4000)
 
 
-def test_time_limit_returns_the_best_tree_so_far():
-    X, y = hard()
-    ContinuousTreeRegressor().fit(X[:50], y[:50])
-    greedy = leaf(y, np.ones(len(y)))
-    for limit in (1e-9, 0.3):
-        model = ContinuousTreeRegressor(3, time_limit=limit).fit(X, y)
-        report = model.report_
-        assert report.status == "time_limit"
-        assert report.lower_bound < report.objective < greedy
-        assert model.verify(X, y) == pytest.approx(report.objective)
-        assert (np.diff(report.trace["incumbent"]) <= 1e-9).all()
-
-
 @pytest.mark.parametrize(("looks", "splits"), [(0, False), (3, False), (9, False), (12, True),
                                                (25, True), (33, True)])
 def test_time_may_end_between_any_two_features(monkeypatch, looks, splits):

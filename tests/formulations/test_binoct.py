@@ -411,20 +411,6 @@ def hard(n=300):
     return random.normal(size=(n, 8)), random.integers(0, 3, n)
 
 
-@pytest.mark.parametrize("solver", ["highs", "cp-sat", "lns"])
-def test_time_limit_returns_the_best_so_far(solver):
-    X, y = hard()
-    model = BinOCTClassifier(3, solver=solver, time_limit=1.0, random_state=0).fit(X, y)
-    assert model.report_.status == "time_limit"
-    assert model.report_.objective <= CARTClassifier(3, random_state=0).fit(
-        X, y).report_.objective
-    assert 0 <= model.report_.lower_bound <= model.report_.objective
-    model.verify(X, y)
-    trace = model.report_.trace
-    assert trace.incumbent.is_monotonic_decreasing
-    assert trace.bound.is_monotonic_increasing
-
-
 def test_without_a_solution_cart_comes_back():
     X, y = hard()
     model = BinOCTClassifier(3, start=None, time_limit=0.02, random_state=0).fit(X, y)

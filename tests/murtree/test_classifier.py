@@ -110,20 +110,6 @@ def test_a_start_with_too_many_nodes_is_refused():
         MurTreeClassifier(max_depth=3, max_nodes=2, start=start).fit(X, y)
 
 
-def test_the_time_limit_returns_a_verified_tree_and_a_bound():
-    X, y = blobs(n_rows=2000, n_columns=40)
-    model = MurTreeClassifier(max_depth=7, time_limit=0.3).fit(X, y)
-    report = model.report_
-    assert report.status == "time_limit"
-    assert 0 <= report.lower_bound <= report.objective == model.verify(X, y)
-    # Never worse than a tree grown by Gini impurity.
-    from sklearn.tree import DecisionTreeClassifier
-    cart = DecisionTreeClassifier(max_depth=7, random_state=0).fit(X, y)
-    assert report.objective <= (cart.predict(X) != y).sum()
-    incumbents = report.trace["incumbent"].to_numpy()
-    assert (np.diff(incumbents) <= 0).all() and (np.diff(report.trace["bound"]) >= 0).all()
-
-
 def test_every_slice_that_finds_something_is_a_line_of_the_trace(monkeypatch):
     in_small_slices(monkeypatch)
     X, y = blobs(n_rows=200, n_columns=12)
