@@ -612,6 +612,8 @@ def weighted_rows(X, y, weight):
 
 def class_weights(class_weight, y):
     """Return the weight that the class of each row gives it, as scikit-learn's trees take it."""
+    if class_weight is None:
+        return np.ones(len(y))
     if isinstance(class_weight, list) and not all(isinstance(one, dict | str)
                                                   for one in class_weight):
         raise ValueError(f"class_weight is {class_weight}; give a dict of weights for each "

@@ -29,6 +29,7 @@ from odtlib.tree import LEAF, DecisionTree
 
 PRUNING, DEPTHS = (0.01, 0.003, 0.0), 10    # ccp_alpha, and the small depths, without a grid
 MOMENT = 0.25                            # seconds
+FEW_CELLS = 50_000                       # a tree over so many takes less than that
 ONE_LEAF = np.array([[-1, 0, -1, -1]])   # a table of nodes: feature, cut, left, right
 
 
@@ -57,8 +58,9 @@ def cart_nodes(rows, random_state, chosen=None, *, max_depth, clock=None, **para
 
     The table, shape (n_nodes, 4), holds feature, cut, left and right, as
     :meth:`RankedRows.tree` reads them.  Other parameters are those of scikit-learn's
-    ``DecisionTreeClassifier``.  scikit-learn cannot be stopped: it grows the tree in a thread of
-    its own, which is abandoned when the clock's limit has passed (TimeUp) or Ctrl-C arrives.
+    ``DecisionTreeClassifier``.  scikit-learn cannot be stopped: unless there are few cells, it
+    grows the tree in a thread of its own, which is abandoned when the clock's limit has passed
+    (TimeUp) or Ctrl-C arrives.
     """
     if max_depth == 0 or parameters.get("max_leaf_nodes") == 1 or len(rows.ranks) == 0:
         return ONE_LEAF
@@ -75,9 +77,14 @@ def cart_nodes(rows, random_state, chosen=None, *, max_depth, clock=None, **para
         except Exception as error:
             outcome.append(error)
 
-    thread = Thread(target=grow, daemon=True)
-    thread.start()
-    thread.join(clock and min(clock.remaining, TIMEOUT_MAX))
+    if rows.ranks.size <= FEW_CELLS:
+        if clock:
+            clock.check()
+        grow()
+    else:
+        thread = Thread(target=grow, daemon=True)
+        thread.start()
+        thread.join(clock and min(clock.remaining, TIMEOUT_MAX))
     if not outcome:
         raise TimeUp
     fitted = outcome[0]

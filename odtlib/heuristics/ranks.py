@@ -39,6 +39,7 @@ class RankedRows:
         self.ranks = np.empty(X.shape[::-1], np.int32)
         for f, column in enumerate(X.T):
             self.clock.check()
+            column = np.ascontiguousarray(column)       # it is read several times
             low, high = column.min(), column.max()
             self.ranks[f] = column == high
             if low < high and (self.ranks[f] | (column == low)).all():     # two values: no sorting
