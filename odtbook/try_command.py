@@ -138,6 +138,12 @@ def _keep_others(page, source, say):
                              "or give another --output.")
 
 
+def _breaking(table):
+    """Return a table of HTML whose long words can be broken, so that its numbers stay in sight."""
+    return re.sub(r"(?<=<t[hd]>)[^<]+", lambda cell: re.sub(
+        r"[^\s&;]{15,}", lambda word: re.sub(".{7}", r"\g<0><wbr>", word[0]), cell[0]), table)
+
+
 def _mark(content):
     return hashlib.sha256(content).hexdigest()
 
@@ -183,6 +189,7 @@ def _write(page, notebook, files, file, table):
             "lead": table.report.unusable or size,
             "files": json.dumps({end: _mark(content) for end, content in files.items()}),
             "width": lambda svg: float(re.search(r'width="([\d.]+)pt"', svg)[1]),
+            "breaking": _breaking,
             "base64": lambda text: b64encode("".join(text).encode()).decode()}})
     for end in ENDINGS:
         Path(f"{page.with_suffix('')}{end}").unlink(missing_ok=True)

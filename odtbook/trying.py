@@ -19,6 +19,7 @@ from html import escape
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -619,8 +620,9 @@ class Outline:
 
 
 def plain(text: Any) -> str:
-    """Return text for a picture, in which no sign starts a formula."""
-    return one_line(str(text)).replace("$", r"\$")
+    """Return text for the side of a picture: short lines, in which no sign starts a formula."""
+    lines = wrap(one_line(str(text)), 36, max_lines=3, placeholder=" ...")
+    return "\n".join(lines).replace("$", r"\$")
 
 
 def asked(found: Found) -> dict[str, list[str]]:
@@ -1184,7 +1186,9 @@ def parts(judged: Judged) -> pd.DataFrame:
                 worst.append((one_line(f"{name}: {value}"), len(part), part.mean()))
     title = "% wrong" if judged.question.classes else "mean absolute error"
     frame = pd.DataFrame(worst, columns=["part", "rows", title]).astype({title: float})
-    return frame.nlargest(10, title).round(1 if judged.question.classes else 4).set_index("part")
+    worst = frame.nlargest(10, title).set_index("part")
+    return worst.round(1) if judged.question.classes else worst.assign(
+        **{title: worst[title].map(lambda error: short_text(error, 4))})
 
 
 # Take it with you --------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from odtbook.tables import HANDED, handed, read_table
 from odtlib import DecisionTree
 
 UGLY = {table.name: table for table in tables()}
-PAGES = ["plain", "sentinels and hostile names", "a numeric target", "one class"]
+PAGES = ["plain", "long words", "sentinels and hostile names", "a numeric target", "one class"]
 
 
 def written(name, folder, *options):
@@ -63,6 +63,10 @@ def test_page_in_a_browser(name, tmp_path, capsys):
                         .map(e => e.className || e.tagName)""")
                     assert seen == (["outline"] if width < 640 else ["IMG"]) or \
                         "one leaf" in shown and seen == []
+                hidden = tab.evaluate("""[...document.querySelectorAll('.shown')].filter(
+                    e => e.querySelector('tr')?.children.length < 4
+                    && e.scrollWidth > e.clientWidth).map(e => e.innerText)""")
+                assert not hidden       # the numbers of a table of few columns are in sight
                 found = Axe().run(tab).response["violations"]
                 assert not found, [(v["id"], v["nodes"][0]["html"][:200]) for v in found]
                 context.close()
@@ -344,6 +348,25 @@ def test_a_tree_that_does_not_beat_one_answer_is_said_to(task, monkeypatch):
     saved = min(np.mean(table.y == 0), 3 * np.mean(table.y == 1)) - 0.198
     assert re.search(rf"by \{saved:+.3f} \(\S+ to \S+\) saved per row: it is better",
                      trying.pays(judged)[0])
+
+
+def test_parts_of_a_quantity_have_as_many_digits_in_any_unit():
+    frame = pd.DataFrame({"x": np.repeat([0.0, 1.0, 2.0, 6.0], 50)})
+    for unit in (1e-9, 1.0, 1e9):
+        table = read_table(frame.assign(y=unit * np.arange(1, 201)), "y", task="regression")
+        names = trying.protocol(trying.ask(table), 1.0)
+        judged = made(table, dict.fromkeys(names, 0.8), dict.fromkeys(names, table.y * (1 + 1 / 7)))
+        parts = trying.parts(judged)["mean absolute error"]
+        assert parts.astype(float).to_numpy() == pytest.approx(unit * np.array(
+            [175.5, 125.5, 75.5, 25.5]) / 7, rel=1e-3)
+        assert max(map(len, parts)) <= 11
+
+
+def test_what_stands_beside_a_picture_has_short_lines():
+    for name in ("yes", "a $ and a $", "definitely and without any reservation " * 9, "w" * 999):
+        lines = trying.plain(f"found of {name}").split("\n")
+        assert len(lines) <= 3 and max(map(len, lines)) <= 40
+        assert all(line.count("$") == line.count(r"\$") for line in lines)
 
 
 def test_parts_are_named_by_the_values_that_are_in_them():

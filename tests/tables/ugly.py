@@ -51,6 +51,9 @@ def tables():
     add("semicolons and decimal commas", text(base, sep=";", decimal=","), "label",
         ("semicolons", "decimal commas"), kinds={"dose": "number"})
     add("tabs", text(base, sep="\t"), "label", ("tabs",), ending=".tsv")
+    long = base.rename(columns={"age": "Donaudampfschifffahrtsgesellschaft" * 2}).assign(
+        label=base["label"].map({"sick": "certainly_not_in_good_health_at_all", "well": "w" * 50}))
+    add("long words", text(long), "label", ("240 rows",))
     add("byte order mark", b"\xef\xbb\xbf" + text(base), "label", ("byte order mark",))
     towns = base.assign(town=rng.choice(["Köln", "Zürich", "Málaga", "Genève"], n))
     add("Latin-1", towns.to_csv(index=False, sep=";").encode("latin-1"), "label", ("not UTF-8",),
