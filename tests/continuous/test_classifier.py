@@ -358,16 +358,6 @@ def test_a_start_waits_until_it_is_cheap_or_the_limit_is_near():
         assert shared.start_is_due(1e6 * millions) == due
 
 
-def test_start_from_the_optimum_keeps_it():
-    random = np.random.default_rng(801)
-    X, y = random.normal(size=(80, 3)), random.integers(0, 3, 80)
-    best = ContinuousTreeClassifier(3, start=None).fit(X, y)
-    again = ContinuousTreeClassifier(3, start=best.tree_).fit(X, y)
-    assert again.report_.objective == best.report_.objective
-    assert again.report_.status == "optimal"
-    assert again.report_.start == "tree"
-
-
 @pytest.mark.parametrize(("depth", "name"), [(d, name) for d in KNOWN for name in KNOWN[d]])
 def test_known_optima(depth, name):
     data = load(f"continuous/{name}")

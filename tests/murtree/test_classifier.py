@@ -81,18 +81,6 @@ def test_limits_on_size_and_split_penalty(nodes, split_penalty):
     assert np.bincount(model.apply(X)).max() >= 2
 
 
-@pytest.mark.parametrize("start", ["cart", "local-search"])
-def test_a_start_changes_the_report_only(start):
-    X, y = blobs(n_rows=100)
-    plain = MurTreeClassifier(max_depth=3).fit(X, y)
-    started = build(MurTreeClassifier, 3, start=start, random_state=0).fit(X, y)
-    assert started.report_.objective == plain.report_.objective
-    assert started.report_.start == start
-    begun = MurTreeClassifier(max_depth=3, start=plain.tree_).fit(X, y)
-    assert begun.report_.status == "optimal" and begun.report_.start == "tree"
-    assert begun.report_.objective == plain.report_.objective
-
-
 def test_deepening_finds_trees_on_the_way():
     X, y = blobs(n_rows=150)
     plain = MurTreeClassifier(max_depth=5).fit(X, y)

@@ -29,16 +29,16 @@ def problem(seed=0, n_rows=30):
 
 
 @each_solver
-def test_fitted_estimators_start_a_search(solver, options):
+def test_a_start_changes_the_report_only(solver, options):
     X, y = problem(n_rows=20)
     optimum = solver(2, **options).fit(X, y).report_.objective
     ours = odtlib.MurTreeClassifier(2, binarizer="all").fit(X, y)
     theirs = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
-    for start in (ours, theirs, ours.tree_ if solver is not odtlib.MurTreeClassifier else None):
+    for start in (ours, theirs, ours.tree_, "cart", "local-search", None):
         report = solver(2, start=start, **options).fit(X, y).report_
         assert report.objective == optimum
         assert report.status == "optimal"
-        assert report.start == (None if start is None else "tree")
+        assert report.start == (start if start is None or isinstance(start, str) else "tree")
 
 
 @each_solver
@@ -95,12 +95,13 @@ def test_a_tree_over_words_starts_every_search_over_the_same_table(seed, gaps):
             rows = made.transform(X)
             found = made.to_columns(start.tree_).predict(rows)
             assert np.array_equal(found, start.predict(X)) or start is starts[2]    # fewer cuts
-        for given in (start, start.tree_):
-            for solver in (odtlib.MurTreeClassifier(3, binarizer="all", start=given),
-                           odtlib.ContinuousTreeClassifier(3, start=given)):
-                report = solver.fit(X, y).report_
-                assert report.start == "tree" and report.status == "optimal"
-                assert report.objective == starts[3].report_.objective
+    for given in [*starts, *(start.tree_ for start in starts), "cart", "local-search"]:
+        for solver in (odtlib.MurTreeClassifier(3, binarizer="all", start=given),
+                       odtlib.ContinuousTreeClassifier(3, start=given)):
+            report = solver.fit(X, y).report_
+            assert report.start == (given if isinstance(given, str) else "tree")
+            assert report.status == "optimal"
+            assert report.objective == starts[3].report_.objective
     other = X.rename(columns={"a": "c"})
     for given in (starts[0], starts[0].tree_):
         with pytest.raises(ValueError, match="start (was fitted to the columns|is a DecisionTree)"):
