@@ -270,6 +270,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
 
     def _whole(self, X):
         """Return rows made of a data frame; refuse missing values where the estimator does."""
+        X = np.asarray(X)       # a frame where scikit-learn's ``transform_output`` says so
         if not self._accepts_missing and np.isnan(X).any():
             row, k = np.argwhere(np.isnan(X))[0]
             name = self.binarizer_.columns_.name(self.binarizer_.feature_[k])

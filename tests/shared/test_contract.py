@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
 
@@ -100,6 +101,22 @@ def test_what_is_missing_sparse_or_twice_is_refused_in_one_sentence(name):
         made(name).fit(frame, y)
     except (TypeError, ValueError) as refusal:
         assert "holds a missing value (<NA>)" in str(refusal) or "categor" in str(refusal)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_transformers_that_make_frames_change_nothing(name):
+    X, y = rows(name)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    if name not in ("ConstrainedTreeClassifier", "ConstrainedForestRegressor",
+                    "ProjectedRegressor"):      # they take numbers only
+        frame["b"] = np.array(list("wxyz"))[frame["b"].astype(int)]
+    plain = made(name).fit(frame, y)
+    with config_context(transform_output="pandas"):
+        model = made(name).fit(frame, y)
+        assert np.array_equal(model.predict(frame), plain.predict(frame))
+        if hasattr(model, "verify"):
+            assert model.verify(frame, y) == pytest.approx(plain.report_.objective)
+            assert np.array_equal(model.to_sklearn().predict(frame), plain.predict(frame))
 
 
 @pytest.mark.parametrize(("model", "message"), [
