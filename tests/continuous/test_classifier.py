@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from continuous.reference import instance, optimum
 from estimators import in_small_slices, on_a_slow_computer
-from interrupt import ctrl_c
 
 from odtbook.datasets import load
 from odtlib import ContinuousTreeClassifier
@@ -403,17 +402,6 @@ def test_a_start_without_errors_is_optimal_whatever_ends_the_fit():
     X, y = hard(300)
     report = ContinuousTreeClassifier(10**9, memory_limit=0.01).fit(X, y).report_
     assert (report.status, report.objective, report.lower_bound) == ("optimal", 0.0, 0.0)
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_interrupt_returns_the_best_tree_so_far(n_jobs):
-    X, y = hard()
-    ContinuousTreeClassifier(2, start=None).fit(X, y)      # compiled before the key is pressed
-    with ctrl_c() as timer:
-        timer.start()
-        model = ContinuousTreeClassifier(4, start=None, n_jobs=n_jobs).fit(X, y)
-    assert model.report_.status == "interrupted"
-    assert model.verify(X, y) == model.report_.objective
 
 
 class Countdown(Clock):

@@ -7,7 +7,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from continuous.reference import instance
-from interrupt import ctrl_c
 from naive import best_cost, cuts
 from sklearn.tree import DecisionTreeRegressor
 
@@ -263,16 +262,6 @@ def test_kernel_is_compiled_before_the_clock_starts():
     model.fit(X[:50], y[:50])
     assert all(compiled) and [kernel.signatures for kernel in kernels] == compiled
     assert model.report_.status == "optimal"
-
-
-def test_interrupt_returns_the_best_tree_so_far():
-    X, y = hard()
-    ContinuousTreeRegressor().fit(X[:50], y[:50])
-    with ctrl_c(0.4) as timer:
-        timer.start()
-        model = ContinuousTreeRegressor().fit(X, y)
-    assert model.report_.status == "interrupted"
-    assert model.verify(X, y) == pytest.approx(model.report_.objective)
 
 
 @pytest.mark.parametrize(("start", "limits", "message"), [

@@ -107,6 +107,20 @@ def test_ctrl_c_during_the_greedy_tree_ends_the_optimal_constrained_fit(monkeypa
     assert report.counters["splits_evaluated"] == 0
 
 
+@pytest.mark.parametrize("model", [
+    odtlib.ContinuousTreeClassifier(4, start=None),
+    odtlib.ContinuousTreeClassifier(4, start=None, n_jobs=2), odtlib.ContinuousTreeRegressor(4)])
+def test_ctrl_c_returns_the_best_tree_so_far(model):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(4000, 8)), random.integers(0, 3, 4000)
+    model._compile_kernels(X, y)
+    with ctrl_c() as timer:
+        timer.start()
+        model.fit(X, y)
+    assert model.report_.status == "interrupted"
+    assert model.verify(X, y) == pytest.approx(model.report_.objective, rel=1e-9)
+
+
 @pytest.mark.parametrize("estimator", [odtlib.MurTreeClassifier, odtlib.MurTreeRegressor])
 def test_ctrl_c_does_not_wait_for_a_step_of_the_search(estimator, monkeypatch):
     def endless(self, work):
