@@ -526,16 +526,19 @@ def sides(found: Found) -> dict[int, list[tuple]]:
     """Return for each feature node its two branches, yes first.
 
     Each is ((column, what of it is bounded), words, whether gaps go there, child).  Of two
-    conditions on a path that bound the same, the later is the tighter one.
+    conditions on a path that bound the same, the later is the tighter one.  What a column equals
+    bounds all of it (None).
     """
     table, tree, branches = found.question.table, found.model.tree_, {}
     for node, question in tree.questions().items():
         name = table.feature_names[question.column]
         values = table.X[name].dropna()
         gaps = [len(values) < len(table.X) and question.gap is side for side in (True, False)]
+        equal = ""
         if question.members is not None:
             one = f"{question.members[0]}" if len(question.members) == 1 else ""
-            words = [f"{name} = {one}", f"{name} is not {one}"] if one else [
+            equal = one and f"{name} = {one}"
+            words = [equal, f"{name} is not {one}"] if one else [
                 f"{name} {sign} ({', '.join(map(str, question.members))})"
                 for sign in ("in", "not in")]
         elif question.high == -np.inf:
@@ -549,7 +552,8 @@ def sides(found: Found) -> dict[int, list[tuple]]:
             words = [f"{name} <= {bound}", f"{name} > {bound}"]
         number = question.members is None and question.high > -np.inf
         branches[node] = [
-            ((question.column, k if number else text), one_line(text), gap, child)
+            ((question.column, k if number else None if text == equal else text), one_line(text),
+             gap, child)
             for k, (text, gap, child) in enumerate(zip(words, gaps, (question.yes, question.no)))]
     return branches
 
@@ -586,7 +590,8 @@ def sentences(found: Found) -> Lines:
                      for column, text in texts.items()]
             said.append(one_line(f"If {' and '.join(texts)}, then {found.words(node)}."))
         # a gap passes all conditions on its column, or none of the sentence says "or missing"
-        stack += [(child, {**conditions, key: text},
+        stack += [(child, {**{k: known for k, known in conditions.items() if k[0] != key[0]
+                              or key[1] is not None}, key: text},
                    {**gaps, key[0]: gap and gaps.get(key[0], True)})
                   for key, text, gap, child in branches.get(node, [])[::-1]]
     tree, y = found.model.tree_, found.question.table.y

@@ -263,6 +263,16 @@ def test_of_two_bounds_of_one_side_the_tighter_is_said():
                for line in said)
 
 
+def test_what_a_column_equals_says_all_that_is_known_of_it():
+    frame = pd.DataFrame({"x": list("aabbccdd") * 20, "z": [0, 1] * 80})
+    frame["y"] = [str("abcd".index(x) * (1 - z)) for x, z in zip(frame["x"], frame["z"])]
+    said = trying.sentences(trying.fit_tree(trying.ask(read_table(frame, "y"), max_depth=4,
+                                                       seconds=5)))
+    equal = [line for line in said if "x = " in line]
+    assert not any("x is not" in line for line in equal)
+    assert len(equal) == 3 and any(line.count("x is not") == 3 for line in said)
+
+
 def test_a_gap_is_said_where_it_goes_and_a_bound_as_what_it_means():
     """Only a gap that passes all conditions on its column is said; dates are said as dates."""
     rng = np.random.default_rng(1)
