@@ -267,6 +267,10 @@ class ConstrainedTreeClassifier(SeveralTargets, DescribedParameters, OverEstimat
         -------
         float
         """
-        predicted = np.reshape(self.predict(X), (len(X), -1))
-        right = np.asarray(predicted == np.reshape(y, predicted.shape)).all(axis=1)
-        return float(np.average(right, weights=sample_weight))
+        predicted = self.predict(X)
+        wanted = (*predicted.shape, 1)[:2]
+        if np.shape(y) not in (predicted.shape, wanted):
+            raise ValueError(f"y has shape {np.shape(y)} and the predictions {predicted.shape}; "
+                             "give the true classes of these rows.")
+        right = np.asarray(predicted.reshape(wanted) == np.reshape(y, wanted)).all(axis=1)
+        return float(np.average(right, weights=checked_weight(predicted, sample_weight)))

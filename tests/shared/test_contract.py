@@ -10,7 +10,12 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning
 
-from odtlib import ConstrainedTreeClassifier, MurTreeClassifier, TunedCARTClassifier
+from odtlib import (
+    ConstrainedTreeClassifier,
+    MurTreeClassifier,
+    SurvivalTree,
+    TunedCARTClassifier,
+)
 from tests.estimators import CLASSIFIERS, PUBLIC, class_of, made, rows
 
 TREES = [name for name in PUBLIC if "max_depth" in class_of(name)._get_param_names()
@@ -117,6 +122,30 @@ def test_transformers_that_make_frames_change_nothing(name):
         if hasattr(model, "verify"):
             assert model.verify(frame, y) == pytest.approx(plain.report_.objective)
             assert np.array_equal(model.to_sklearn().predict(frame), plain.predict(frame))
+
+
+def test_a_score_of_other_rows_or_weights_is_refused():
+    X, y = rows("CARTClassifier")
+    times = np.column_stack([np.ones(len(X)), 1.0 + np.arange(len(X))])
+    for model, given in ((ConstrainedTreeClassifier(), y), (SurvivalTree(1), times)):
+        model.fit(X, given)
+        for other in (given[:-1], np.concatenate([given, given]), None):
+            with pytest.raises(ValueError, match="samples|y has shape|y needs two fields"):
+                model.score(X, other)
+    model = ConstrainedTreeClassifier().fit(X, y)
+    for weight in (np.ones(3), np.zeros(len(X)), np.full(len(X), np.nan)):
+        with pytest.raises(ValueError, match="sample_weight|Sample weights"):
+            model.score(X, y, weight)
+
+
+def test_targets_the_other_way_round_have_no_score():
+    X, _ = rows("CARTClassifier")
+    targets = (X[:, :2] > 1).astype(int)
+    model = ConstrainedTreeClassifier().fit(X, targets)
+    assert model.score(X, targets) == model.score(X.tolist(), targets.tolist()) > 0.9
+    for other in (targets.T, targets.ravel(), targets[:, 0]):
+        with pytest.raises(ValueError, match="give the true classes of these rows"):
+            model.score(X, other)
 
 
 @pytest.mark.parametrize(("model", "message"), [

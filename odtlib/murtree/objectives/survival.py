@@ -8,6 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from odtlib._validation import check_length
+
 from ..regressor import MurTreeRegressor
 from .additive import AdditiveObjective
 from .poisson import Poisson, counted
@@ -281,4 +283,6 @@ class SurvivalTree(MurTreeRegressor):
         float
             Between 0 and 1; equal risks count half.
         """
-        return concordance(events_and_times(y), self.predict(X))
+        known, risk = events_and_times(y), self.predict(X)
+        check_length("y", known, len(risk))
+        return concordance(known, risk)
