@@ -203,7 +203,7 @@ def test_the_arrays_of_a_search_are_freed_at_once(model):
     gc.disable()
     try:
         model.fit(X, X[:, 0] ^ X[:, 1] & X[:, 2])
-        assert not any(isinstance(thing, Workspace) for thing in gc.get_objects())
+        assert not any(type(thing) is Workspace for thing in gc.get_objects())
     finally:
         gc.enable()
 
