@@ -27,7 +27,7 @@ WATCH = """
 def watch():
     import functools, gc
     from odtbook.experiments.grid import Experiment
-    for function in [o for o in gc.get_objects() if isinstance(o, functools._lru_cache_wrapper)]:
+    for function in [o for o in gc.get_objects() if type(o) is functools._lru_cache_wrapper]:
         if function.__module__.startswith("odtbook.studies"):
             function.cache_clear()
     real = getattr(Experiment.records, "real", Experiment.records)
