@@ -201,8 +201,12 @@ class Model:
             matrix = self._rows["matrix"]
             for part in matrix:
                 part.resize(part.shape[0], self.n_columns)      # with the variables added since
-            # one copy is enough
-            matrix[:] = [sparse.vstack([sparse.csr_array((0, self.n_columns)), *matrix], "csr")]
+            start = np.concatenate([[0], *(np.diff(part.indptr) for part in matrix)]).cumsum()
+            # one copy is enough; in sparse.vstack NumPy would lose a Ctrl-C
+            matrix[:] = [sparse.csr_array(
+                (joined([part.data for part in matrix]),
+                 joined([part.indices for part in matrix], np.int32), start),
+                shape=(self.n_rows, self.n_columns))]
             columns = {key: joined(parts) for key, parts in self._columns.items()}
             self._arrays = {
                 **columns, "kind": joined(self._columns["kind"], np.int8),
