@@ -1,6 +1,5 @@
 """ColumnGenerationClassifier: each choice runs, and none contradicts the exact optimum."""
 
-
 import numpy as np
 import pytest
 from column_generation.reference import column_generation

@@ -1,6 +1,5 @@
 """FlowOCTClassifier: the optimum of brute force over its columns, bounds, options and limits."""
 
-
 import numpy as np
 import pytest
 from formulations.reference import check, with_labels

@@ -1,6 +1,5 @@
 """The estimator: scikit-learn's checks, limits, starts, binarisers, reports, known optima."""
 
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,6 +1,5 @@
 """Regression trees: against brute force, on nasty numbers, with limits, starts and weights."""
 
-
 import numpy as np
 import pandas as pd
 import pytest
