@@ -36,7 +36,7 @@ from odtbook.verdicts.evidence import (
     seeds,
     sets_of,
 )
-from odtbook.verdicts.patel2023 import variants
+from odtbook.verdicts.patel2023 import ENDED, LARGE, _took, variants
 from odtbook.verdicts.render import MARKS
 from odtbook.verdicts.report import PAPERS
 from odtbook.verdicts.rules import ANSWERS, ITSELF, KINDS, WHOLE, Equivalence
@@ -536,6 +536,15 @@ def made(rows):
         "counters": {"relaxation": 8.5, "columns": 3,
                      "converged": row.get("status") != "time_limit"}} for row in rows]),
         ["column_generation"])
+
+
+def test_times_are_compared_on_every_set_with_both_sides_and_guarded_by_the_paper_s_own():
+    names = ["letter_recognition", *ENDED[:3]]
+    slow = pd.Series([2.0, 2.2, 2.4, 2.6], names)
+    assert "letter_recognition" not in ENDED
+    for sets, answer in ((ENDED, "undecided"), (set(ENDED).intersection(LARGE), "confirmed")):
+        part = _took("slow", slow, slow / slow, slow > 0, sets)
+        assert "over 4 " in part.interval and part.answer == answer
 
 
 def test_variants_are_compared_within_blocks_of_equal_runs():
