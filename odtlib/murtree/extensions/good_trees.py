@@ -822,7 +822,6 @@ def warm_up_good_trees():
         room = room_for(leaves, np.zeros((2, 1, 2)))
         judge_leaves(leaves, room, 0, 1)
         count_two(pairs, single, np.zeros(0, np.int64), total, leaves, room, 1, 1, 0.0, np.ones(4),
-                  -1, 1,
-                  np.full(8, -1), np.zeros(8, np.int64))
+                  -1, 1, np.full(8, -1), np.zeros(8, np.int64))
 
     return warm_up("all good trees", count_two, run)
