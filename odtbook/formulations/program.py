@@ -324,7 +324,9 @@ class ProgramClassifier(TreeClassifier):
         found = None
         if solution.values is not None:
             found = problem.checked(program.tree(solution.values))
-        if (found is None or not run.offer(found, equal=True)) and not run.given:
+        if found is not None and run.offer(found, equal=True):
+            run.shown = run.objective       # a tree can cost less than its program says
+        elif not run.given:
             # a stand-in may lie outside the program's candidates: what is proved goes first
             if found is not None and problem.cost(found) <= run.bound + PROOF * problem.scale:
                 run.take(found)

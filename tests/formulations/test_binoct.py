@@ -29,6 +29,7 @@ from odtbook.formulations.binoct_model import (
     threshold_tree_nodes,
 )
 from odtbook.formulations.lns import NeighbourhoodSearch
+from odtbook.formulations.model import Model, Solution
 from odtbook.formulations.thresholds import candidate_cuts, cut_below, from_full_tree, to_full_tree
 from odtlib import CARTClassifier, ContinuousTreeClassifier, DecisionTree, MurTreeClassifier
 from odtlib.heuristics.ranks import RankedRows
@@ -420,6 +421,23 @@ def test_without_a_solution_cart_comes_back():
     assert "cart, as the solver found no tree" in list(model.report_.trace.event)
     assert model.report_.objective == CARTClassifier(3, random_state=0).fit(
         X, y).report_.objective
+
+
+def test_a_tree_that_costs_less_than_the_solver_said_is_the_solver_s(monkeypatch):
+    # On a page "87, CART's" stood where CART makes 91 errors: leaves are labelled anew.
+    solve = Model.solve
+
+    def early(self, *arguments, **options):
+        found = solve(self, *arguments, **options)
+        return Solution("time_limit", found.values, found.objective + 1,
+                        events=[(0.0, found.objective + 1, 0.0, "incumbent")])
+
+    monkeypatch.setattr(Model, "solve", early)
+    X, y = EIGHT[:, :4], EIGHT[:, 4]
+    report = BinOCTClassifier(2, start=None).fit(X, y).report_
+    assert report.objective == 0 < CARTClassifier(2).fit(X, y).report_.objective
+    assert "fallback" not in report.counters
+    assert not report.trace.event.str.startswith("cart").any()
 
 
 def test_killed_solver_leaves_the_start(monkeypatch):
