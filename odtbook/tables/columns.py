@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -83,15 +84,6 @@ def cells_of(column):
     return cells, marks
 
 
-def _number(column):
-    """Return a column that pandas already holds as numbers, as float64; None for others."""
-    is_a = pd.api.types
-    if isinstance(column.dtype, pd.CategoricalDtype) or is_a.is_complex_dtype(column) or not (
-            is_a.is_numeric_dtype(column) or is_a.is_bool_dtype(column)):
-        return None
-    return column.to_numpy(dtype=np.float64, na_value=np.nan)
-
-
 def has_decimal_commas(frame):
     """Tell whether a column of text holds numbers whose commas cannot divide thousands."""
     for name in frame.columns:
@@ -104,11 +96,17 @@ def has_decimal_commas(frame):
     return False
 
 
-def _plain_numbers(column):
-    """Return a column of plain numbers and empty cells as numbers, else None; quickly.
+def _plain_numbers(column, commas):
+    """Return a column of numbers, or of texts that are plain ones, as numbers, else None; quickly.
 
     Beside it stands what is to be said of it.
     """
+    is_a = pd.api.types
+    if is_a.is_numeric_dtype(column) and not is_a.is_complex_dtype(column):
+        return column.to_numpy(dtype=np.float64, na_value=np.nan), \
+            [TRUTH] * is_a.is_bool_dtype(column)
+    if commas or VERSION.search(str(column.name)):
+        return None, []
     cells = column.to_numpy(dtype=object)
     all_numbers = np.full(len(cells), np.nan)
     try:
@@ -124,11 +122,11 @@ def _plain_numbers(column):
 
 
 def _parsed(texts, commas_everywhere):
-    """Return text cells as numbers (NaN where a cell is none), and how the marks were read.
+    """Return texts as numbers (NaN where one is none), and a sentence on how marks were read.
 
     ``commas_everywhere`` says that another column has decimal commas without doubt.
     """
-    bare, units = _without_signs([short(text).translate(MARKS) for text in texts])
+    bare, units = _without_signs([text.translate(MARKS) for text in texts])
     guess, how = False, {}       # in the order in which they are found, each once
     both = [text for text in bare if "," in text and "." in text]
     commas = [text for text in bare if "," in text]
@@ -166,7 +164,7 @@ def _parsed(texts, commas_everywhere):
     how = [*how, *units]
     if guess and how:
         how[-1] += " (a guess: decimal commas are as possible)"
-    return numbers, how
+    return numbers, [f"is read as numbers with {' and '.join(how)}."] * bool(how)
 
 
 def _without_signs(texts):
@@ -202,17 +200,13 @@ def _units(texts):
 
 
 def _dates(texts):
-    """Return text cells as dates, NaT where one is none, and the order of day, month and year.
-
-    None where most of them do not look like dates.
-    """
-    texts = [short(text) for text in texts]
-    if 2 * sum(bool(DATE.match(text)) for text in texts) <= len(texts):
-        return None
+    """Yield texts as dates, NaT where one is none, if any is one."""
     texts = pd.Series(texts, dtype=object)
-    looks = texts.str.match(DATE)
-    year_first = texts.str.match(r"\d{4}[-/.]")
-    pairs = texts[~year_first].str.extract(r"^(\d{1,2})[-/.](\d{1,2})[-/.]").dropna().astype(int)
+    dated = texts[texts.str.match(DATE)]
+    if dated.empty:
+        return
+    year_first = dated.str.match(r"\d{4}[-/.]")
+    pairs = dated[~year_first].str.extract(r"^(\d{1,2})[-/.](\d{1,2})[-/.]").dropna().astype(int)
     most = [0, 0] if pairs.empty else pairs.max().tolist()
     day_first = not (most[1] > 12 >= most[0])
     orders = ["year-month-day"] if year_first.any() else []
@@ -220,14 +214,15 @@ def _dates(texts):
         guess = max(most) <= 12
         orders.append(("day first" if day_first else "month first")
                       + (", which is a guess: month first is as possible" if guess else ""))
-    if texts.str.contains(r":\d\d(?:\.\d+)?\s?[+-]\d\d:?\d\d$").any():
+    if dated.str.contains(r":\d\d(?:\.\d+)?\s?[+-]\d\d:?\d\d$").any():
         orders.append("times in UTC")
     found = pd.Series(pd.NaT, index=texts.index, dtype="datetime64[us, UTC]")
-    for part, first in ((looks & year_first, False), (looks & ~year_first, day_first)):
-        if part.any():
-            found[part] = pd.to_datetime(texts[part], errors="coerce", utc=True, format="mixed",
-                                         dayfirst=first)
-    return found, " and ".join(orders) or "with months by name"
+    for part, first in ((dated[year_first], False), (dated[~year_first], day_first)):
+        if len(part):
+            found[part.index] = pd.to_datetime(part, errors="coerce", utc=True, format="mixed",
+                                               dayfirst=first)
+    yield f"dates ({' and '.join(orders) or 'with months by name'})", found.to_numpy(
+        "datetime64[us]"), []
 
 
 def _gaps(values, marks=()):
@@ -258,13 +253,10 @@ def understand(column, commas=False):
         read.origin = [str(name) for name in column.cat.categories]
         return read
     if pd.api.types.is_datetime64_any_dtype(column.dtype):
-        return _as_date(column, "")
-    numbers = _number(column)
-    says = [TRUTH] * pd.api.types.is_bool_dtype(column.dtype)
-    if numbers is None and not commas and not VERSION.search(str(column.name)):
-        numbers, says = _plain_numbers(column)
-    if numbers is not None and _are_compact_dates(numbers):
-        return _compact_dates(numbers)
+        return _as_date(column)
+    numbers, says = _plain_numbers(column, commas)
+    if numbers is not None and (dates := _compact_dates(numbers)) is not None:
+        return dates
     if numbers is not None and not _too_large(numbers, column.to_numpy()):
         infinite = np.isinf(numbers)
         return _as_number(np.where(infinite, np.nan, numbers), says,
@@ -274,90 +266,73 @@ def understand(column, commas=False):
     if not present.any():
         return _Read("empty", cells, [])
     held = cells[present]
-    kinds = {type(value) for value in held}
     if all(hasattr(value, "year") for value in held):
-        return _as_date(pd.Series([pd.Timestamp(v) if v is not None else pd.NaT for v in cells]),
-                        "")
+        return _as_date(pd.Series([pd.Timestamp(v) if v is not None else pd.NaT for v in cells]))
 
     def spread(values):
-        """Return the numbers of the cells that hold something, and NaN for the others."""
-        numbers = np.full(len(cells), np.nan)
-        numbers[present] = values
-        return numbers
+        """Return values of the cells that hold something, and gaps for the others."""
+        return pd.Series(values, np.flatnonzero(present)).reindex(range(len(cells)))
 
     if all(isinstance(value, timedelta) for value in held):
         return _as_number(spread(held / timedelta(days=1)), ["holds spans of time, read as days."],
                           marks)
-    if kinds == {bool}:
+    if all(type(value) is bool for value in held):
         return _as_number(spread(held), [TRUTH], marks)
     texts, spellings = _one_spelling([str(value) for value in held])
     each, different = pd.factorize(np.array(texts, object))
-    numbers, how = _parsed(different, commas)
-    is_number = ~np.isnan(numbers)[each]
-    share = np.mean(is_number)
-    wrong = sorted(different[np.isnan(numbers)])
-    reason = _no_quantity(column.name, different, texts, numbers, spellings)
-    if reason is None and (share > 0.9 or share > 0.5 and len(wrong) <= 3 and
-                           len(different) > 10 + len(wrong)):
-        says = [f"is read as numbers with {' and '.join(how)}."] if how else []
-        if wrong:
-            says.append(f"holds numbers, and {count(int((~is_number).sum()), 'cell')} "
-                        f"with {listed(wrong)}, read as gaps.")
-        zeros = sum(bool(LEADING_ZERO.fullmatch(text)) for text in texts)
-        if zeros:
-            says.append(f"holds {count(zeros, 'number')} written with a 0 in front, which is left "
-                        "out.")
-        return _as_number(spread(numbers[each]), says, marks)
-    timed = _times([short(text) for text in different]) if reason is None else None
-    if timed is not None:
-        return _as_number(spread(np.array(timed[0])[each]), [timed[1]], marks)
-    found = _dates(different) if reason is None else None
-    if found is not None:
-        parsed = found[0].iloc[each]
-        wrong = sorted(different[found[0].isna()])
-        missed = int(parsed.isna().sum())
-        if missed < len(texts) * (0.2 if len(wrong) <= 3 else 0.05):
-            dates = pd.Series(pd.NaT, index=range(len(cells)), dtype="datetime64[us, UTC]")
-            dates[np.flatnonzero(present)] = parsed.to_numpy()
-            says = [f"holds dates, and {count(missed, 'cell')} with {listed(wrong)}, read as "
-                    "gaps."] if wrong else []
-            return _as_date(dates, f" ({found[1]})", says)
-    words = np.empty(len(cells), object)
-    words[present] = texts
-    says = _why_words(column, texts, different, is_number, reason)
+    often, brief = np.bincount(each), [short(text) for text in different]
+    numbers, how = _parsed(brief, commas)
+    zeros = often[[bool(LEADING_ZERO.fullmatch(text)) for text in brief]].sum()
+    reason = _no_quantity(column.name, different, numbers, zeros / len(texts))
+    if zeros:
+        how.append(f"holds {count(zeros, 'number')} written with a 0 in front, which is left out.")
+    for what, values, says in () if reason else chain(
+            [("numbers", numbers, how)], _times(brief), _dates(brief)):
+        wrong = sorted(different[isna(values)])
+        cells_wrong = often[isna(values)].sum()
+        share = 1 - cells_wrong / len(texts)
+        fewest = 10 * (what == "numbers")       # fewer beside a word are levels: 0, 1, 2, 3 or more
+        if share > 0.9 or share > 0.5 and len(wrong) <= 3 and \
+                len(different) > fewest + len(wrong):
+            if wrong:
+                says.append(f"holds {count(cells_wrong, 'cell')} with {listed(wrong)} beside "
+                            f"{what}, read as gaps.")
+            found = spread(values[each])
+            return _as_date(found, what, says) if found.dtype.kind == "M" else \
+                _as_number(found, says, marks)
+    says = _why_words(column, different, often, brief, numbers, reason)
     if spellings:
         says.append(f"has values that differ by capital letters alone ({listed(spellings)}), "
                     "read as one each, as it is written most often.")
-    return _Read("category", words, says + _gaps(words, marks))
+    cells[present] = texts
+    return _Read("category", cells, says + _gaps(cells, marks))
 
 
-def _why_words(column, texts, different, is_number, reason):
+def _why_words(column, different, often, brief, numbers, reason):
     """Return sentences on cells that are read as words and might have been meant as numbers."""
-    says = [] if reason is None else [reason]
+    says, cells, is_number = [reason] * bool(reason), often.sum(), ~np.isnan(numbers)
     if column.dtype.kind == "O" and not {*map(type, column)}.isdisjoint(NESTED):
         says.append("holds lists or records, read as words; give each part a column of its own.")
-    units = _units([short(text) for text in different])
+    units = _units(brief)
     if len(units - {""}) > 1 and len(units) <= 5:
         says.append(f"holds numbers with different signs or words ({listed(sorted(units))}), so "
                     "they are read as words; if these are units, write all in one.")
-    elif sum(n for text, n in Counter(texts).items() if PAIR.fullmatch(short(text))) > \
-            0.9 * len(texts):
-        says.append(f"holds two numbers in a cell, such as {texts[0]!r}, so they are read as "
+    elif often[[bool(PAIR.fullmatch(text)) for text in brief]].sum() > 0.9 * cells:
+        says.append(f"holds two numbers in a cell, such as {different[0]!r}, so they are read as "
                     "words; if they are quantities, give each a column of its own.")
-    elif reason is None and np.mean(is_number) > 0.2:
-        wrong = sorted({text for text, good in zip(texts, is_number) if not good})
-        says.append(f"holds numbers in {int(is_number.sum()):,} of {count(len(texts), 'cell')} "
-                    f"and words in the others ({listed(wrong)}), so all are read as words.")
+    elif reason is None and often[is_number].sum() > 0.2 * cells:
+        says.append(f"holds numbers in {often[is_number].sum():,} of {count(cells, 'cell')} "
+                    f"and words in the others ({listed(sorted(different[~is_number]))}), so all "
+                    "are read as words.")
     return says
 
 
-def _no_quantity(name, different, texts, numbers, spellings):
-    """Return why cells that look like numbers are words, or None."""
+def _no_quantity(name, different, numbers, zeros):
+    """Return why cells that look like numbers are words, or None; a share begins with zeros."""
     if VERSION.search(str(name)) and not np.isnan(numbers).all():
         return "is of versions by its name, so they are read as words."
-    zeros = sum(n for text, n in Counter(texts).items() if LEADING_ZERO.fullmatch(text))
-    alike = zeros >= len(texts) / 10 or len(set(map(len, different))) == 1
-    if zeros and alike and np.isfinite(numbers).mean() > 0.9:
+    if zeros and (zeros >= 0.1 or len(set(map(len, different))) == 1) and \
+            np.isfinite(numbers).mean() > 0.9:
         return "holds digits that begin with 0, so they are read as words."
     if _too_large(numbers, different):
         return ("holds whole numbers that are too large to be told apart as numbers, so they are "
@@ -372,61 +347,59 @@ def _too_large(numbers, cells):
         len(set(numbers[large].tolist()))
 
 
-def _are_compact_dates(numbers):
-    """Tell whether all numbers are dates such as 20240131."""
-    known = numbers[~np.isnan(numbers)]
-    if not len(known) or not (1.9e7 < known.min() <= known.max() < 2.1e7):
-        return False
-    return all(COMPACT.fullmatch(f"{value:.10g}") for value in np.unique(known))
-
-
 def _compact_dates(numbers):
-    """Return dates that are written as one number."""
-    dates = pd.to_datetime(pd.Series([None if value != value else f"{value:.0f}"
-                                      for value in numbers], dtype=object),
-                           format="%Y%m%d", errors="coerce")
-    bad = int((dates.isna() & ~np.isnan(numbers)).sum())
+    """Return numbers that are all written as dates, such as 20240131, as dates, else None."""
+    known = numbers[~np.isnan(numbers)]
+    if not len(known) or not 1.9e7 < known.min() <= known.max() < 2.1e7:
+        return None
+    texts = pd.Series(numbers).map("{:.10g}".format, na_action="ignore")
+    if not all(map(COMPACT.fullmatch, texts.dropna())):
+        return None
+    dates = pd.to_datetime(texts, format="%Y%m%d", errors="coerce")
+    bad = len(known) - dates.count()
     says = [f"holds {count(bad, 'cell')} that {be(bad)} no day of the calendar, read as "
             "gaps."] * bool(bad)
-    return _as_date(dates, " written as one number (year, month, day)", says)
+    return _as_date(dates, "dates written as one number (year, month, day)", says)
 
 
 def _times(texts):
-    """Return times of day or spans of time as numbers, and a sentence; None where one is none."""
-    if all(SPAN.fullmatch(text) for text in texts):
-        from pandas import to_timedelta
-        try:
-            spans = to_timedelta(np.array([re.sub(r"(?i)\bhrs?\b", "h", text) if text[0] != "P"
-                                           else text for text in texts], object))
-        except ValueError:
-            return None
-        return spans.total_seconds() / 86_400, "holds spans of time, read as days."
-    found = [MINUTES.fullmatch(text) for text in texts]
-    if all(found):
-        return [int(at[1]) + float(at[2]) / 60 for at in found], \
-            "holds minutes and seconds and is read as minutes."
-    found = [TIME.fullmatch(text) for text in texts]
-    if not all(found):
-        return None
-    hours = [int(at[1]) % 12 + 12 * (at[4] in "pP") if at[4] else int(at[1]) for at in found]
-    return [hour + int(at[2]) / 60 + float((at[3] or ":0")[1:]) / 3600
-            for hour, at in zip(hours, found)], (
-        "holds times of day and is read as hours." if max(hours) < 24 else
-        "holds spans of time, hours first, and is read as hours.")
+    """Yield texts as spans of time, minutes, and times of day, NaN where one is none."""
+    def days(at):
+        return pd.to_timedelta(re.sub(r"(?i)\bhrs?\b", "h", at[0]), errors="coerce") / pd.Timedelta(
+            days=1)
+
+    def minutes(at):
+        return int(at[1]) + float(at[2]) / 60
+
+    def hours(at):
+        hour = int(at[1]) % 12 + 12 * (at[4] in "pP") if at[4] else int(at[1])
+        return hour + int(at[2]) / 60 + float((at[3] or ":0")[1:]) / 3600
+
+    for pattern, number, what, unit in (
+            (SPAN, days, "spans of time", ", read as days"),
+            (MINUTES, minutes, "minutes and seconds", " and is read as minutes"),
+            (TIME, hours, "times of day", " and is read as hours")):
+        found = [pattern.fullmatch(text) for text in texts]
+        values = np.array([number(at) if at else np.nan for at in found])
+        if (values >= 24).any() and number is hours:
+            what, unit = "spans of time", ", hours first, and is read as hours"
+        yield what, values, [f"holds {what}{unit}."]
 
 
 def _one_spelling(texts):
     """Write words that differ by capital letters alone as most often; also those that did."""
     counts, best = Counter(texts), {}
-    for text in sorted(counts):
-        key = text.casefold()
-        if len(text) > 1 and counts[text] > counts.get(best.get(key), 0):
-            best[key] = text
-    others = [text for text in sorted(counts) if best.get(text.casefold(), text) != text]
+
+    def key(text):
+        return text.casefold() if len(text) > 1 else text
+
+    for text in sorted(counts, key=lambda text: (-counts[text], text)):
+        best.setdefault(key(text), text)
+    others = [text for text in sorted(counts) if best[key(text)] != text]
     # Keys and genes (AA, Aa, aa) have letters that count.
     if not others or len(counts) > len(texts) / 2 or max(map(len, counts)) < 3:
         return texts, []
-    return [best.get(text.casefold(), text) for text in texts], others
+    return [best[key(text)] for text in texts], others
 
 
 def _as_number(numbers, says, marks=()):
@@ -445,17 +418,17 @@ def _as_number(numbers, says, marks=()):
     return _Read("number", numbers, says, bool(np.all(present == np.floor(present))))
 
 
-def _as_date(dates, words, says=()):
+def _as_date(dates, what="dates", says=()):
     dates = pd.to_datetime(dates).reset_index(drop=True)
     if dates.dt.tz is not None:
-        words = words or f" (times of {dates.dt.tz})"
+        what = f"dates (times of {dates.dt.tz})" if what == "dates" else what
         dates = dates.dt.tz_localize(None)      # the time on the clock of that place
     first = dates.min()
     first = first if first is pd.NaT else first.normalize()
     days = (dates - first).dt.total_seconds().to_numpy() / 86_400
     if np.isnan(days).all():
         return _Read("empty", days, [])
-    says = [f"holds dates{words} and is read as days since {first:%Y-%m-%d}.", *says]
+    says = [f"holds {what} and is read as days since {first:%Y-%m-%d}.", *says]
     open_ended = int((dates.dt.year == 9999).sum())
     if open_ended:
         says.append(f"holds the year 9999 in {count(open_ended, 'row')}; it is read as a date; if "

@@ -263,10 +263,14 @@ def test_versions_are_known_by_name():
     assert "versions by its name" in str(read.report)
 
 
-def test_a_word_in_many_cells_of_numbers_is_a_gap():
-    cells = ["unknown" if i % 5 == 0 else str(i) for i in range(100)]
+@pytest.mark.parametrize("kind, cell", [
+    ("number", str), ("number", lambda i: f"{i} h"),
+    ("number", lambda i: f"{i // 60}:{i % 60:02d}"),
+    ("date", lambda i: f"2024-{i // 28 + 1:02d}-{i % 28 + 1:02d}")])
+def test_a_word_in_many_cells_of_numbers_times_or_dates_is_a_gap(kind, cell):
+    cells = ["unknown" if i % 5 == 0 else cell(i) for i in range(100)]
     read = read_table(pd.DataFrame({"x": cells, "y": ["a", "b"] * 50}), "y")
-    assert read.report.columns["x"] == "number" and read.X["x"].isna().sum() == 20
+    assert read.report.columns["x"] == kind and read.X["x"].isna().sum() == 20
     assert "20 cells with 'unknown'" in str(read.report)
 
 
