@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +19,7 @@ from odtlib.constrained.regressor import (
     prepare_targets,
     stated_problem,
 )
+from odtlib.continuous.intervals import IntervalSearch, Solution
 from odtlib.estimator import TreeRegressor
 from odtlib.fit import FIRST_SLICE, Fit
 from odtlib.report import Clock
@@ -28,52 +28,86 @@ from odtlib.tree import DecisionTree
 from odtlib.trees import build, cut_back
 
 
-class _Search:
-    """Branch and bound over the thresholds of one feature after the other.
+class _Node:
+    """The rows of a node, and the values of every feature, in the order of these."""
 
-    The least cost of a tree is monotone in its rows (the same tree does no better on more rows).
-    As a threshold moves right the left child grows and the right child shrinks; so for every
-    threshold between two evaluated ones, a < b, the cost is at least that of the left child at a
-    plus that of the right child at b.  Whole intervals are discarded by that bound.  Where the
-    budget of nodes binds, each way to share it between the children has intervals of its own.
+    def __init__(self, order, values, search):
+        self.orders, self.values, self.search = order[None], values, search
+        self.n_rows = order.shape[1]
+        self.promise = np.zeros(len(order))
 
-    A minimum number of samples per leaf breaks the monotony: a tree that more rows allow may have
-    too small a leaf on fewer.  Then the bounds are those of ``unlimited``, a search without it.
-    """
+    @cached_property
+    def leaf(self):
+        """What it costs as a leaf."""
+        return self.search.stump(self.orders[0, :1], self.values[:1], 1, False)[0]
 
-    def __init__(self, table, origin, loss, min_leaf, code, penalty, tolerance, fit):
+    @cached_property
+    def cuts(self):
+        """How many rows each threshold of every feature has on the left."""
+        return [1 + np.flatnonzero(column[:-1] < column[1:]) for column in self.values]
+
+    @cached_property
+    def n_cuts(self):
+        """Number of thresholds of every feature."""
+        return np.array([len(some) for some in self.cuts])
+
+    @property
+    def hints(self):
+        """The threshold of every feature to begin with."""
+        return self.n_cuts // 2
+
+
+class _Search(IntervalSearch):
+    """Find the best tree whose leaves are projected.  Costs are those of the loss."""
+
+    def __init__(self, table, origin, loss, least, code, penalty, tolerance, clock):
+        super().__init__(len(table.targets), penalty, least, tolerance, clock)
         self.table, self.row_constant = table, loss.row_constant(table.targets)
         self.price = _growth.Price(_growth.SQUARED, *code, np.inf, loss.weights, origin)
-        self.min_leaf, self.penalty = min_leaf, penalty
-        self.tolerance, self.fit = tolerance, fit
         self.closed = is_closed(code, loss.weights)
         self.features, self.sums = np.arange(len(table.order)), np.empty(len(origin))
         self.scratch = _growth.make_scratch(len(table.targets), len(origin),
                                             room_for(code, loss.weights))
-        self.evaluated = self.nodes = 0
-        self.unlimited = None if min_leaf == 1 else _Search(table, origin, loss, 1, code, penalty,
-                                                            tolerance, fit)
+        self.root = _Node(table.order, table.values, self)
 
-    def stump(self, order, values, split_too):
-        """Return the cost of the best tree of depth one, or of the leaf, and the tree."""
-        best, tree = np.inf, None
+    def child(self, node, inside, n, known):
+        order, = node.orders
+        places = np.flatnonzero(inside[order]).reshape(-1, n)
+        return _Node(order.take(places), node.values.take(places), self)
+
+    def threshold(self, node, f, k):
+        cut = node.cuts[f][k]
+        return float(_growth.midpoint(*node.values[f, cut - 1:cut + 1]))
+
+    def solve_shallow(self, node, depth, max_nodes, cap, watch):
+        relaxed, plan = self.stump(node.orders[0], node.values, 1, depth == 1)
+        if self.least == 1:
+            return Solution(relaxed, relaxed, plan)
+        if node.n_rows < self.least and not watch:
+            return Solution(np.inf, relaxed)
+        cost, plan = self.stump(node.orders[0], node.values, self.least, depth == 1)
+        return Solution(cost, relaxed, plan)
+
+    def stump(self, order, values, min_leaf, split_too):
+        """Return the cost of the best tree of depth one, or of the leaf, and its plan."""
+        best, plan = np.inf, None
         step = max(1, int(FIRST_SLICE) // order.shape[1])   # features between two looks
         for first in range(0, len(order), step):
             if first > 0:
-                self.fit.clock.check()
+                self.clock.check()
             table = _growth.Table(order[first:first + step], values[first:first + step],
                                   self.table.targets, self.table.sample_weight)
             if self.closed:
                 cost, f, cut = _growth.best_stump(
-                    table, self.row_constant, self.features[:len(table.order)], self.min_leaf,
+                    table, self.row_constant, self.features[:len(table.order)], min_leaf,
                     split_too, self.penalty, self.price, self.sums, self.scratch)
             else:
-                cost, f, cut = self.lazy_stump(table, split_too)
+                cost, f, cut = self.lazy_stump(table, min_leaf, split_too)
             if cost < best - self.tolerance:
-                best, tree = cost, (None if f < 0 else (first + f, cut, None, None))
-        return best, tree
+                best, plan = cost, (None if f < 0 else (first + f, cut, None, None))
+        return best, plan
 
-    def lazy_stump(self, table, split_too):
+    def lazy_stump(self, table, min_leaf, split_too):
         """Do the same for a set without a closed form, by the lazy search."""
         order, _, targets, sample_weight = table
         criterion, *code, _, weights, origin = self.price
@@ -84,12 +118,12 @@ class _Search:
                      self.scratch.point[None], distance)
         distance = float(distance[0])
         leaf = max(0.0, q - (weights * sums**2).sum() / n + n * distance)
-        if not split_too or n_rows < 2 * self.min_leaf:
+        if not split_too or n_rows < 2 * min_leaf:
             return leaf, -1, np.nan
         node = _lazy.Node(0, n_rows, n, sums, np.sqrt(distance))
         listed = _lazy.empty_candidates(order.size, k)
         count = _lazy.list_candidates(
-            table, self.row_constant, node, q, self.features[:p], self.min_leaf, criterion,
+            table, self.row_constant, node, q, self.features[:p], min_leaf, criterion,
             np.repeat([-np.inf, np.inf], k), weights, listed, self.scratch)
         first, state = listed.low[:count].sum(axis=1), np.array([0, -1, 0], np.int64)
         listed.cost[:] = np.nan
@@ -101,84 +135,6 @@ class _Search:
             return leaf, -1, np.nan
         chosen = state[1]
         return max(0.0, two) + self.penalty, int(listed.feature[chosen]), float(listed.cut[chosen])
-
-    def children(self, order, values, feature, middle):
-        """Return the sorted rows and values of both children."""
-        order, values, n = order.copy(), values.copy(), order.shape[1]
-        _growth.partition(order, values, 0, n, feature, middle, self.scratch.goes_left,
-                          self.scratch.index_buffer, self.scratch.value_buffer)
-        return [[np.ascontiguousarray(part[:, side]) for part in (order, values)]
-                for side in (slice(middle), slice(middle, n))]
-
-    def shares(self, n_rows, depth, budget):
-        """List the budgets of both children between which a split can choose."""
-        if budget >= min(2**depth - 1, n_rows - 1):   # it does not bind
-            return [(budget, budget)]
-        most = 2 ** (depth - 1) - 1
-        return [(k, budget - 1 - k)
-                for k in range(max(0, budget - 1 - most), min(budget - 1, most) + 1)]
-
-    def solve(self, order, values, depth, budget, cutoff, built=None):
-        """Return a lower bound and a tree: the optimal one if its cost is below ``cutoff``.
-
-        A tree is None (a leaf) or (feature, threshold, left, right) with at most ``budget``
-        splits.  Where no tree below the cutoff exists the second part is False and the first still
-        a valid bound.  Of the whole problem the fit is told what is known; ``built`` then makes a
-        tree of it.
-        """
-        if min(depth, budget) <= 1:
-            cost, tree = self.stump(order, values, min(depth, budget) == 1)
-            return cost, (tree if cost < cutoff else False)
-        self.nodes += 1
-        best, tree = self.stump(order, values, True)
-        if best >= cutoff:
-            best, tree = cutoff, False
-        elif built:
-            self.fit.offer(partial(built, tree), best)
-        heap = []
-        positions = []
-        shares = self.shares(values.shape[1], depth, budget)
-        for f in range(len(values)):
-            cuts = np.flatnonzero(values[f, :-1] < values[f, 1:])
-            cuts = cuts[(cuts + 1 >= self.min_leaf) & (values.shape[1] - cuts - 1 >= self.min_leaf)]
-            positions.append(cuts)
-            if len(cuts):
-                for share in range(len(shares)):
-                    heapq.heappush(heap, (self.penalty, f, share, 0, len(cuts), 0.0, 0.0))
-        while heap:
-            bound, f, share, first, last, low_left, low_right = heapq.heappop(heap)
-            if built:       # the popped bound is the smallest that is left
-                self.fit.learn(min(bound, best))
-            if bound >= best - self.tolerance:
-                break
-            self.fit.clock.check()
-            middle = (first + last) // 2
-            cut = positions[f][middle]
-            sides = [(*side, depth - 1, budget) for side, budget in zip(
-                self.children(order, values, f, cut + 1), shares[share], strict=True)]
-            self.evaluated += 1
-            below = best - self.penalty
-            left, left_tree = self.solve(*sides[0], below - low_right)
-            left = max(left, low_left)
-            right, right_tree = self.solve(*sides[1], below - left)
-            right = max(right, low_right)
-            left_bound, right_bound = left, right
-            if self.unlimited is not None:
-                left_bound, right_bound = (
-                    self.unlimited.solve(*side, below - low)[0]
-                    for side, low in zip(sides, (low_right, low_left), strict=True))
-            if left_tree is not False and right_tree is not False and left + right < below:
-                best = left + right + self.penalty
-                low, high = values[f, cut], values[f, cut + 1]
-                tree = (f, _growth.midpoint(low, high), left_tree, right_tree)
-                if built:
-                    self.fit.offer(partial(built, tree), best, "better tree")
-            for a, b, x, y in ((first, middle, low_left, right_bound),
-                               (middle + 1, last, left_bound, low_right)):
-                bound = x + y + self.penalty
-                if a < b and bound < best - self.tolerance:
-                    heapq.heappush(heap, (bound, f, share, a, b, x, y))
-        return (best, tree)
 
 
 @dataclass(eq=False, repr=False)
@@ -273,16 +229,17 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
             origin = np.average(Y, axis=0, weights=sample_weight)
             table = presorted(X, Y - origin, sample_weight)   # rounding: of the root's cost
             search = _Search(table, origin, loss, int(self.min_samples_leaf), code, penalty,
-                             ROUNDING * scale, fit)
-            try:
-                # Only trees better by more than rounding replace the greedy one.
-                cost, found = search.solve(
-                    table.order, table.values, depth, budget, fit.objective - ROUNDING * scale,
-                    built := partial(self._wrap, X=X, Y=Y, w=w, feasible=feasible, loss=loss))
-            finally:
-                fit.counters.update(splits_evaluated=search.evaluated, subproblems=search.nodes)
-            if found is not False:
-                fit.offer(partial(built, found), cost)
+                             ROUNDING * scale, clock)
+            fit.counters = search.counters
+
+            def watch(plan, cost, lower):
+                if cost < best - search.tolerance:
+                    fit.offer(partial(self._wrap, plan, X, Y, w, feasible, loss), cost, "searched")
+                fit.learn(min(fit.objective, lower))
+
+            best = fit.objective    # only trees better by more than rounding replace the greedy one
+            solution = search.solve(search.root, depth, budget, best - search.tolerance, watch)
+            watch(solution.plan, solution.cost, 0.0)
             fit.finish()
         trained, fit.objective = evaluate(fit.tree, Y), evaluate(fit.tree, original)
         if fit.ended == "optimal" or trained - fit.bound <= PROOF * scale:

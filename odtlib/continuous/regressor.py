@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from heapq import heappop, heappush
-from itertools import count
 from numbers import Integral
-from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,7 +11,6 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from odtlib._numba.warm import warm_up
 from odtlib.certificate import CertifiedMixin
-from odtlib.continuous._kernels import divide_budget
 from odtlib.continuous._regression import (
     BATCHES,
     FEATURE,
@@ -29,6 +25,7 @@ from odtlib.continuous._regression import (
     solve_pair,
 )
 from odtlib.continuous.costs import check_splits, node_limit, proof_of
+from odtlib.continuous.intervals import IntervalSearch, Solution
 from odtlib.estimator import SingleTargetRegressor
 from odtlib.fit import Fit, Pace
 from odtlib.heuristics.cart import patient_clock
@@ -84,8 +81,9 @@ class ContinuousTreeRegressor(CertifiedMixin, SingleTargetRegressor):
     tree_ : DecisionTree
         The best tree found.
     report_ : SolveReport
-        Status, bounds and counters: ``depth_two`` problems solved, ``batches`` of thresholds swept,
-        ``thresholds`` evaluated in them, and ``candidates`` that there are at the root.
+        Status, bounds and counters: ``candidates``, the thresholds of the root; ``depth_two``
+        problems solved, ``batches`` of thresholds swept and ``thresholds`` evaluated in them; above
+        these, ``subproblems`` split and ``splits_evaluated``.
 
     Notes
     -----
@@ -251,28 +249,17 @@ class _Rows:
         return best, feature, threshold
 
 
-class _Solution(NamedTuple):
-    """The answer to a subproblem.
-
-    ``cost`` is the optimum if it is below the cap that was asked for, else a lower bound of at
-    least the cap; ``relaxed`` bounds the cost without a minimum of rows per leaf.
-    """
-
-    cost: float
-    relaxed: float
-    plan: tuple | None = None
-    known: tuple | None = None
-
-
-class _Search:
+class _Search(IntervalSearch):
     """Find the best tree.  Costs are in scaled units."""
 
+    horizon = HORIZON
+
     def __init__(self, rows, depth, max_nodes, penalty, least, clock):
-        self.rows, self.depth, self.max_nodes = rows, depth, max_nodes
-        self.penalty, self.least, self.clock, self.pace = penalty, least, clock, Pace()
-        self.tolerance = ROUNDING * rows.whole
-        self.counters = {"depth_two": 0, "batches": 0, "thresholds": 0, "candidates": 0}
         n = len(rows.y)
+        super().__init__(n, penalty, least, ROUNDING * rows.whole, clock)
+        self.rows, self.depth, self.max_nodes = rows, depth, max_nodes
+        self.pace = Pace()
+        self.counters.update(depth_two=0, batches=0, thresholds=0, candidates=0)
         self.batch = Batch(np.empty(n, np.uint8), np.empty(LANE_ARRAY), np.empty((4, LANES)),
                            *np.empty((2, LANES), np.int64))
 
@@ -408,18 +395,22 @@ class _Search:
         SubtreeSearch(rows.X, self.depth, solve, loss, lambda plan: self.tree(plan, self.depth),
                       self.penalty, clock, np.random.RandomState(0)).run(tree, cost, keep)
 
-    def solve(self, node, depth, max_nodes, cap, watch=None):
-        """Return the solution of a node with at most so many levels and splits."""
+    def child(self, node, inside, n, known):
+        child = self.rows.node(node.orders[0], inside, n)
+        if known is not None:
+            inherit(*known, child)
+        return child
+
+    def threshold(self, node, f, k):
+        return self.rows.threshold(node, f, k)
+
+    def solve_shallow(self, node, depth, max_nodes, cap, watch):
         leaf = node.leaf if watch or node.n_rows >= self.least else np.inf
-        size = min(depth, max_nodes)
-        if size == 0 or node.leaf <= self.penalty:
-            return _Solution(leaf, node.leaf)
-        if size == 1:
+        if depth == 0 or node.leaf <= self.penalty:
+            return Solution(leaf, node.leaf)
+        if depth == 1:
             return self.solve_stump(node, leaf)
-        pair = self.solve_pair(node, min(max_nodes, 3), leaf, cap, size == 2 and watch)
-        if size == 2 or pair.cost <= self.penalty:
-            return pair
-        return self.split(node, depth, max_nodes, pair, cap, watch)
+        return self.solve_pair(node, min(max_nodes, 3), leaf, cap, watch)
 
     def solve_stump(self, node, leaf):
         """Return the solution of a node with one split left."""
@@ -429,8 +420,8 @@ class _Search:
         if self.least > 1:
             saved, *split = self.rows.best_split(rows, self.least)
         if saved <= self.penalty:
-            return _Solution(leaf, relaxed)
-        return _Solution(node.leaf - saved + self.penalty, relaxed, (*split, None, None))
+            return Solution(leaf, relaxed)
+        return Solution(node.leaf - saved + self.penalty, relaxed, (*split, None, None))
 
     def solve_pair(self, node, max_nodes, leaf, cap, watch):
         """Return the solution of a node with two levels or two splits left."""
@@ -453,64 +444,4 @@ class _Search:
         self.counters["depth_two"] += 1
         relaxed = min(node.leaf, float(node.bounds.min()))
         cost = float(best[0])
-        return _Solution(cost if cost < cap else max(cap, relaxed), relaxed, plan, node.known)
-
-    def split(self, node, depth, max_nodes, pair, cap, watch):
-        """Return the solution of a node by splitting it at the thresholds that may be best.
-
-        Thresholds between a and b cost at least ``L_a + R_b``; the interval of the least bound
-        comes first, and is halved.
-        """
-        rows, penalty = self.rows, self.penalty
-        best, plan = min(pair.cost, cap), pair.plan
-        relaxed, proved = node.leaf, np.inf         # bounds, the second of what is closed
-        number = count()
-        n_divisions, first = divide_budget(depth, max_nodes)
-        queue = [(penalty, next(number), int(f), share, -1, int(node.n_cuts[f]), 0.0, 0.0, None,
-                  None) for f in np.argsort(node.promise) if node.n_cuts[f] > 0
-                 for share in range(first, first + n_divisions)]
-        while queue:
-            self.clock.check()
-            bound, _, f, share, a, b, *known = heappop(queue)
-            shares = share, min(2 ** (depth - 1) - 1, max_nodes - 1 - share)
-            limit = best - self.tolerance
-            if bound >= limit:
-                relaxed, proved = min(relaxed, bound), min(proved, bound)
-                break
-            cuts = node.cuts[f]
-            if a < 0 and b == node.n_cuts[f]:
-                t = int(node.hints[f])
-            else:
-                middle = (cuts[a + 1] + cuts[b - 1]) // 2
-                t = a + 1 + int(np.searchsorted(cuts[a + 1:b - 1], middle))
-            inside = np.zeros(len(rows.y), bool)
-            inside[node.orders[0, f, :cuts[t]]] = True
-            sizes = int(cuts[t]), node.n_rows - int(cuts[t])
-            children, lowest = [None, None], known[:2]
-            for side in (0, 1) if sizes[0] >= sizes[1] else (1, 0):      # the larger one first
-                if sum(lowest) + penalty >= limit:
-                    break
-                child = rows.node(node.orders[0], inside if side == 0 else ~inside, sizes[side])
-                if known[2 + side] is not None:
-                    inherit(*known[2 + side], child)
-                # beyond what closes the threshold: what closes the half on the other side of it
-                children[side] = self.solve(child, depth - 1, shares[side],
-                                            limit - penalty - known[1 - side])
-                lowest[side] = max(lowest[side], children[side].relaxed)
-            cost = penalty + sum(low if child is None else max(low, child.cost)
-                                 for child, low in zip(children, lowest, strict=True))
-            relaxed, proved = min(relaxed, sum(lowest) + penalty), min(proved, cost)
-            if cost < limit:
-                threshold = rows.threshold(node, f, t)
-                best, plan = cost, (f, threshold, *(child.plan for child in children))
-            below, above = (None if child is None else child.known for child in children)
-            for interval in ((a, t, known[0], lowest[1], known[2], above),
-                             (t, b, lowest[0], known[1], below, known[3])):
-                if interval[1] - interval[0] > 1:
-                    heappush(queue, (interval[2] + interval[3] + penalty, next(number), f, share,
-                                     *interval))
-            if watch:
-                least = min((proved, *(interval[0] for interval in queue[:1])))
-                watch(plan, best, least)
-        cost = best if best < cap else max(cap, min(proved, relaxed))
-        return _Solution(cost, relaxed, plan, pair.known)
+        return Solution(cost if cost < cap else max(cap, relaxed), relaxed, plan, node.known)
