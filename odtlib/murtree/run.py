@@ -265,23 +265,23 @@ class Run:
                  if np.ndim(self.split_penalty) else self.split_penalty * tree.n_splits)
         return float((value.sum(axis=1) - right).sum() + spent)
 
-    def shown(self, cost):
-        """Return a cost as the report says it."""
+    def convert(self, cost):
+        """Return a cost in the unit of the report."""
         return self.unit * cost + self.shift
 
     def record(self, event):
         """Note incumbent and bound, if one of them is new."""
         incumbent = min(self.solver.incumbent(), self.upper) + self.problem.offset
         self.bound = min(self.solver.bound() + self.problem.offset, incumbent, self.ceiling)
-        self.known = max(self.known, self.shown(self.bound))
+        self.known = max(self.known, self.convert(self.bound))
         best = min(np.inf if self.relaxed else self.solver.incumbent(), self.best)
-        known = self.shown(best + self.problem.offset), self.known
+        known = self.convert(best + self.problem.offset), self.known
         if not self.fit.trace or self.fit.trace[-1][1:3] != known or event != "search":
             self.fit.note(event, *known)
 
     def note(self, cost, bound, event):
         """Add a line of costs of the search to the trace."""
-        self.fit.note(event, self.shown(cost), max(self.known, self.shown(bound)))
+        self.fit.note(event, self.convert(cost), max(self.known, self.convert(bound)))
 
     def predict_time(self):
         """Tell from the first slice of a search how long all of it may take, to a factor of five.
@@ -338,7 +338,7 @@ class Run:
         if self.set_incumbent(tree):
             self.note(self.cost(tree), self.problem.offset, event)
 
-    def ahead(self, share):
+    def try_lookahead(self, share):
         """Look for good trees by looking ahead, a level further each time.
 
         Under a node budget small depths come first, and have nearly all of the time where the
@@ -373,7 +373,7 @@ class Run:
             raise KeyboardInterrupt
         if first is not None:
             self.looked, most = horizon, solver.least + (horizon + 1) * solver.penalty
-            self.known = max(self.known, self.shown(self.problem.offset + min(first, most)))
+            self.known = max(self.known, self.convert(self.problem.offset + min(first, most)))
         return ended == "heuristic"
 
     def look_further(self, share):
@@ -393,8 +393,8 @@ class Run:
         if self.depth == S.ANY_DEPTH:
             return (self.look_further,)
         if self.nodes >= 2 ** self.depth - 1:
-            return self.ahead, self.explore
-        return (self.ahead,) if self.cut_depth >= 4 else ()
+            return self.try_lookahead, self.explore
+        return (self.try_lookahead,) if self.cut_depth >= 4 else ()
 
     @property
     def hopeless(self):
@@ -410,14 +410,14 @@ class Run:
             return True
         self.adopt_found(self.depth, "search")
         if k == 0 and self.hopeless and self.rows.errors is not None:
-            self.aside(self.ask_errors)
-        self.aside(look, LOOKS[self.hopeless][k])
+            self.look_safely(self.ask_errors)
+        self.look_safely(look, LOOKS[self.hopeless][k])
         return False
 
     def glance(self):
         """Only begin a search under a time limit, so that its first trees are heard."""
         self.begun = self.clock.elapsed
-        if self.looks and self.turn(0, self.ahead):
+        if self.looks and self.turn(0, self.try_lookahead):
             self.checked(self.solver.tree(self.depth), np.inf)
 
     def ask_errors(self):
@@ -431,7 +431,7 @@ class Run:
 
         Run(model, Rows(*self.rows.errors), self.clock, self.options, hear=hear).glance()
 
-    def aside(self, look, *limit):
+    def look_safely(self, look, *limit):
         """Look for good trees; Ctrl-C then leaves the solver at the root, and not at a part."""
         try:
             look(*limit)
@@ -487,9 +487,9 @@ class Run:
         solver = self.solver
         with self.fit.stops():
             if self.options.discrepancy_search and self.smallest == self.nodes and self.depth > 3:
-                self.aside(self.explore, HALF)
+                self.look_safely(self.explore, HALF)
             if self.options.deepening and self.smallest == self.nodes:
-                self.aside(self.deepen, self.clock)
+                self.look_safely(self.deepen, self.clock)
             self.begun = self.clock.elapsed
             self.pairs_before = int(solver.counters[S.DEPTH_TWO_PAIRS])
             limited = self.clock.time_limit is not None
@@ -611,7 +611,7 @@ class Run:
         """Return the best of a tree and those that quick methods give: never worse than CART."""
         known = [one for one in (tree, self.start) if one is not None]
         tree = min([*known, *self.quick(clock)], key=self.cost)
-        self.fit.objective = self.shown(self.cost(tree))
+        self.fit.objective = self.convert(self.cost(tree))
         return tree
 
     def solved(self):
@@ -639,7 +639,7 @@ class Run:
                        else f", split penalty {number_text(model.split_penalty)}")
         fit.proof = (f"optimal for {pluralised(self.columns.shape[1], 'predicate')} at "
                      f"{limits}{words_of(self.options)}{fewest}{self.rows.words}")
-        fit.objective, fit.bound = self.shown(cost), max(self.known, self.shown(self.bound))
+        fit.objective, fit.bound = self.convert(cost), max(self.known, self.convert(self.bound))
         return tree
 
     def answer(self):
@@ -652,5 +652,5 @@ class Run:
             tree = self.found.get(nodes)
             if tree is not None and (cost := self.cost(tree)) < least - self.solver.slack:
                 best, least = self.rows.as_given(tree), cost
-            entries.append((nodes, self.shown(least), best))
+            entries.append((nodes, self.convert(least), best))
         return self.fit.ended, entries

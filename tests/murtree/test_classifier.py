@@ -439,7 +439,7 @@ def test_a_search_that_may_end_in_time_leaves_less_to_discrepancies(monkeypatch,
         return turn(run, *arguments)
 
     monkeypatch.setattr(Run, "turn", predicting)
-    for look in ("ahead", "explore"):
+    for look in ("try_lookahead", "explore"):
         monkeypatch.setattr(Run, look, lambda run, share: given.append(share))
     monkeypatch.setattr("odtlib.murtree.run.TURNS", (0.0, 0.0))
     MurTreeClassifier(4, time_limit=600).fit(*blobs())

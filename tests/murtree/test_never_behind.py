@@ -81,16 +81,16 @@ def test_a_hopeless_search_of_weighted_rows_begins_with_the_trees_of_the_errors(
     costs[np.arange(len(y)), 1 - y] = np.random.default_rng(7).integers(1, 30, len(y))
     options, data = ({}, {"costs": costs}) if objective == "costs" else (
         {"objective": objective}, {})
-    ahead, explore = module.Run.ahead, module.Run.explore
+    ahead, explore = module.Run.try_lookahead, module.Run.explore
 
     def only_for_errors(look):
         return lambda self, share: (look if self.rows.errors is None else stop)(self, share)
 
     monkeypatch.setattr(module, "HOPELESS", -1)
     monkeypatch.setattr(module.Run, "explore", only_for_errors(explore))
-    monkeypatch.setattr(module.Run, "ahead", stop)
+    monkeypatch.setattr(module.Run, "try_lookahead", stop)
     without = MurTreeClassifier(depth, nodes, time_limit=600, **options).fit(X, y, **data)
-    monkeypatch.setattr(module.Run, "ahead", only_for_errors(ahead))
+    monkeypatch.setattr(module.Run, "try_lookahead", only_for_errors(ahead))
     model = MurTreeClassifier(depth, nodes, time_limit=600, **options).fit(X, y, **data)
     assert model.report_.objective < without.report_.objective
     assert model.verify(X, y) == pytest.approx(model.report_.objective)

@@ -519,7 +519,7 @@ class GoodTrees(Sequence):
 
     def __init__(self, counting: _Counting, run: Run, best: DecisionTree,
                  tolerance: float) -> None:
-        self.optimum, self.tolerance = run.shown(run.cost(best)), float(tolerance)
+        self.optimum, self.tolerance = run.convert(run.cost(best)), float(tolerance)
         self._counting, self._run, self._finished = counting, run, run.rows.as_given
         self._alone = RLock()           # threads would share one search
         self._depth, self._rows = counting.depth, np.arange(len(counting.bits))
@@ -593,7 +593,7 @@ class GoodTrees(Sequence):
             counts[name] = first, before + count
         least = self._counting.cost(self._sizes[0])
         return [GoodSize(self.optimum if cost - least <= self._resolution else
-                         float(run.shown(run.problem.offset + cost)), m, count)
+                         float(run.convert(run.problem.offset + cost)), m, count)
                 for (_, m), (cost, count) in counts.items()]
 
     def sample(self, n: int, random_state: int | np.random.RandomState | None = None
