@@ -790,6 +790,8 @@ class BinarisingMixin:
             self.binarizer_._fit_until(clock, seen_X, seen_y, sample_weight=seen_weight,
                                        regression=is_regressor(self))
             columns = self.binarizer_._encode_until(clock, X)
+            if hasattr(self, "feature_names_in_"):      # it saw an array made of a frame of numbers
+                self.binarizer_.feature_names_in_ = self.feature_names_in_
         else:
             columns = self.binarizer_.fit(seen_X, seen_y).transform(X)
             if issparse(columns):
@@ -804,9 +806,10 @@ class BinarisingMixin:
         return columns.astype(np.uint8, copy=False)
 
     def _named(self, X):
-        """Return rows as a frame where a transformer that is not of odtlib can have their names."""
-        if hasattr(X, "columns") or not hasattr(self, "feature_names_in_") or hasattr(
-                self.binarizer_, "_fit_until"):
+        """Return rows as a frame where the transformer has their names, or may want them."""
+        if hasattr(X, "columns") or not hasattr(self, "feature_names_in_") or (
+                hasattr(self.binarizer_, "_fit_until")
+                and not hasattr(self.binarizer_, "feature_names_in_")):
             return X
         import pandas as pd
         return pd.DataFrame(X, columns=self.feature_names_in_)

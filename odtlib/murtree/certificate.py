@@ -26,7 +26,7 @@ class CertifiedColumns(CertifiedMixin):
         if limits_splits(self.search):
             raise ValueError("certificate has no proof for limits on splits; it proves what holds "
                              "for all trees.")
-        return X if self.binarizer_ is None else self.binarizer_.transform(X)
+        return X if self.binarizer_ is None else self.binarizer_.transform(self._named(X))
 
     def _certified_objective(self, X, y, weight):
         chosen = self._certified_loss(y)

@@ -19,6 +19,7 @@ from odtlib import (
     SurvivalTree,
 )
 from odtlib._numba import warm as _warm
+from odtlib.binarize import QuantileBinarizer
 from odtlib.estimator import TreeClassifier, TreeRegressor
 from tests.estimators import OneLevel
 
@@ -306,11 +307,11 @@ def bins(**options):
     bins(encode="onehot-dense"), OneHotEncoder(sparse_output=False, handle_unknown="ignore"),
     FunctionTransformer(lambda X: np.asarray(X) > 4),       # without names of its columns
     bins(encode="onehot-dense").set_output(transform="pandas"),
-    make_column_transformer((bins(encode="onehot-dense"), ["age"]))],
-    ids=["bins", "values", "no names", "pandas", "chosen by name"])
+    make_column_transformer((bins(encode="onehot-dense"), ["age"])), QuantileBinarizer(3)],
+    ids=["bins", "values", "no names", "pandas", "chosen by name", "of odtlib"])
 @pytest.mark.parametrize("kind", [MurTreeClassifier, MurTreeRegressor, SurvivalTree,
                                   FlowOCTClassifier])
-def test_transformers_of_scikit_learn_make_columns_of_frames_and_arrays(kind, binarizer):
+def test_transformers_make_columns_of_frames_and_arrays(kind, binarizer):
     frame = pd.DataFrame({"age": np.arange(40) % 9, "size": np.arange(40) % 7 // 2 * 2.0})
     y = (frame["age"] > 4).to_numpy() ^ (frame["size"] == 2).to_numpy()
     y = y if kind in (MurTreeClassifier, FlowOCTClassifier) else y * 1.0
@@ -324,8 +325,12 @@ def test_transformers_of_scikit_learn_make_columns_of_frames_and_arrays(kind, bi
         assert model.report_.objective == alone.report_.objective
         np.testing.assert_array_equal(model.to_sklearn().predict(X), model.predict(X))
         assert model.verify(X, y, weight) == pytest.approx(model.report_.objective)
+        if hasattr(model, "certificate"):
+            assert model.certificate(X, y, weight).claim
         if X is frame and hasattr(model.binarizer_, "get_feature_names_out"):
-            assert any(name in model.tree_.to_text() for name in ("age", "size"))
+            names = " ".join(model.binarizer_.get_feature_names_out())
+            for words in (model.tree_.to_text(), names):
+                assert any(name in words for name in ("age", "size"))
 
 
 def test_a_binarizer_that_makes_a_sparse_table_is_refused():
