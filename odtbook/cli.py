@@ -136,6 +136,9 @@ def _refusal(error, kept):
 
 
 def _options(arguments):
+    for word in sys.argv[1:] if arguments is None else arguments:
+        if word.encode(errors="ignore").decode() != word:       # no notebook can hold it
+            raise ValueError(f"{ascii(word)} is no text in UTF-8; rename the file or folder.")
     parser = _parser()
     options, unknown = parser.parse_known_args(arguments)
     if unknown:

@@ -79,6 +79,7 @@ def _try(options):
         needs(package, "tables", "odt try")
     from papermill.parameterize import parameterize_notebook
 
+    from odtbook.tables import FILES as TABLES
     from odtbook.tables import handed, printable, source_of, table_of
     begun = time.time()
 
@@ -87,7 +88,7 @@ def _try(options):
               flush=True)
 
     with source_of(options.file) as source:
-        stem = "table" if options.file == "-" else Path(options.file).name.partition(".")[0]
+        stem = "table" if options.file == "-" else TABLES.sub("", Path(options.file).name)
         page = Path(options.output or f"{stem}-tree.html")
         if page.suffix != ".html":
             raise ValueError(f"--output {page} is no page; give a name that ends in .html.")

@@ -199,8 +199,10 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
             ("--depth", max_depth, 1), ("--leaves", max_leaf_nodes, 2), ("--seed", seed, 0)):
         if value is not None and value < least:
             raise ValueError(f"{option} is {value}; give a whole number of at least {least}.")
-    if not 0 < seconds < np.inf:
-        raise ValueError(f"--time is {seconds}; give a number of seconds above 0.")
+    if seed >= 2**32:
+        raise ValueError(f"--seed is {seed}; give a number below {2**32}.")
+    if not 0 < seconds <= 1e9:
+        raise ValueError(f"--time is {seconds}; give seconds, more than 0 and up to 1e9.")
     size = f"Trees have a depth of at most {max_depth}" if max_depth else \
         f"Trees have a depth of at most {DEPTH}, chosen by cross-validation,"
     depths = [max_depth] if max_depth else list(range(1, DEPTH + 1))

@@ -306,7 +306,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
 
         It is the inverse of :meth:`to_original`.  A threshold that is not among the columns is
         replaced by the nearest one of its feature; of columns that differ in missing values that
-        one is taken which sends them as the tree does.
+        one is taken which sends them as the tree does.  Lines in the leaves are left out.
 
         Parameters
         ----------
@@ -356,7 +356,7 @@ class _Binarizer(TransformerMixin, BaseEstimator):
             sides[node] = -1 if asked.gap is None else asked.gap != yes[best]
         return tree.replace(
             feature=column, threshold=threshold, left=left, right=right, columns=None,
-            n_features=len(self.feature_), feature_names=None,
+            n_features=len(self.feature_), feature_names=None, slopes=None,
             missing_left=None if tree.missing_left is None or not self._keeps_gaps else sides)
 
     def __sklearn_tags__(self):

@@ -773,7 +773,7 @@ class BinarisingMixin:
             X = X.astype(np.float64, copy=False)
         if self.binarizer is None:
             raise ValueError("binarizer=None needs features that are 0 or 1 and X has others; "
-                             "give binarizer='auto' or another one.")
+                             "give binarizer='all' or another one.")
         chosen = self.binarizer
         self.binarizer_ = BINARIZERS[chosen](handle_unknown="warn") \
             if isinstance(chosen, str) else clone(chosen)

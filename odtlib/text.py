@@ -61,6 +61,15 @@ def json(value):
     return text.replace("</", "<\\/").replace("<!", "\\u003c!")
 
 
+def javascript(value):
+    """Write a value for a program of JavaScript; ValueError for whole numbers that it rounds."""
+    for one in value if isinstance(value, list) else [value]:
+        if isinstance(one, int) and abs(one) > 2 ** 53:
+            raise ValueError(f"JavaScript rounds the number {one}; make such labels and "
+                             "categories text.")
+    return json(value)
+
+
 def python(value):
     """Write text, numbers, truth values and lists of them as Python reads them, in ASCII."""
     return ascii(value)

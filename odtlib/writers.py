@@ -86,7 +86,7 @@ def predict_proba(row):
 ''')
 
 JAVASCRIPT = Language(
-    _text.json, _text.json, "word(row[@NAME@]) === null", "number(row[@NAME@]) <= @VALUE@",
+    _text.javascript, _text.json, "word(row[@NAME@]) === null", "number(row[@NAME@]) <= @VALUE@",
     "!(number(row[@NAME@]) > @VALUE@)", "[@VALUE@].includes(word(row[@NAME@]))",
     "[null, @VALUE@].includes(word(row[@NAME@]))", " || ", "  ", "if (@TEST@) {", "}",
     "return @NODE@;", "return leaf@NODE@(row);", "}\n\nfunction leaf@NODE@(row) {",

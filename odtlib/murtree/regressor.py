@@ -175,7 +175,7 @@ class MurTreeRegressor(CertifiedColumns, GoodTreesMixin, BudgetPathMixin, Binari
     def _solve(self, X, y, sample_weight, task=None, tolerance=None):
         clock = Clock(self.time_limit)
         search = DEFAULT if self.search is None else self.search
-        check_search(search, "MurTreeRegressor")
+        check_search(search, type(self).__name__)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         if tolerance is not None:
             y = y.copy()                # trees are built later, when the caller may have changed it

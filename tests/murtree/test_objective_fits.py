@@ -323,7 +323,16 @@ def test_survival_functions_are_those_of_the_model():
     assert twice.report_.objective == pytest.approx(2 * SurvivalTree(2).fit(X, y).report_.objective)
     censored = y.copy()
     censored["event"] = False
-    for wrong, match in ((censored, "censored"), (y["time"], "two fields"), (y[:5], "samples")):
+    table = pd.DataFrame({"event": y["event"], "time": y["time"]})
+    late = table.assign(time=table.time.where(table.index != 7))
+    for wrong, match in ((censored, "censored"), (y["time"], "two fields"), (y[:5], "samples"),
+                         (table[["time", "event"]], "^row . of y holds .* first whether"),
+                         (late, "^row 7 of y holds .*, nan.; y needs two"),
+                         (table.assign(time=pd.to_timedelta(y["time"], unit="D")), "y holds dates"),
+                         (y.astype([("e", bool), ("t", "M8[s]")]), "y holds dates or times"),
+                         (y.astype([("e", bool), ("t", "m8[s]")]), "y holds dates or times"),
+                         (y.astype([("e", bool), ("t", complex)]), "y holds complex numbers"),
+                         (np.ma.masked_array(y, y["event"]), "y has masked entries")):
         with pytest.raises(ValueError, match=match):
             SurvivalTree().fit(X, wrong)
     with pytest.raises(ValueError, match="censored"):

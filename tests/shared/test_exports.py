@@ -164,6 +164,21 @@ def test_labels_of_every_type_that_json_has_are_written(labels, tmp_path):
         f"SELECT {tree.to_sql()} FROM (SELECT 0 AS x UNION SELECT 1) ORDER BY x")] == written
 
 
+@pytest.mark.parametrize("number", [2 ** 53 + 1, -2 ** 53 - 1])
+def test_whole_numbers_that_javascript_rounds_are_refused(number, tmp_path):
+    X = pd.DataFrame({"id": pd.Categorical([number, 3, 5] * 9)})
+    for tree in (MurTreeClassifier(1).fit(X, [0, 1, 1] * 9).tree_,
+                 named(["x"], np.array([0, number])), named(["x"], np.array([number, number + 2]))):
+        with pytest.raises(ValueError, match="JavaScript rounds the number"):
+            tree.to_javascript()
+        assert DecisionTree.from_json(tree.to_json()) == tree
+    table = pd.DataFrame({"x": [0.0, 1.0]})
+    tree = named(["x"], np.array([0, number]))
+    assert by_python(tree, table) == by_sql(tree, table) == [0, number]
+    safe = named(["x"], np.array([-2 ** 53, 2 ** 53]))
+    assert by_javascript(safe, table, tmp_path) == [-2 ** 53, 2 ** 53]
+
+
 @pytest.mark.parametrize("form", ["to_json", "to_python", "to_javascript", "to_sql"])
 def test_categories_that_cannot_be_written_are_refused(form):
     X = pd.DataFrame({"age": pd.cut([1, 2, 8, 9] * 5, [0, 5, 10])})

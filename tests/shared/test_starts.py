@@ -9,6 +9,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import odtlib
 from odtbook import formulations
 from odtlib.binarize import ThresholdBinarizer, _WordColumns
+from odtlib.objectives import LinearLeaves
 
 SOLVERS = [
     (odtlib.MurTreeClassifier, {"binarizer": "all"}),
@@ -60,7 +61,8 @@ def test_regression_trees_start_the_regression_search():
     y = X[:, 0] + 2 * (X[:, 1] > 2)
     optimum = odtlib.MurTreeRegressor(2, binarizer="all").fit(X, y).report_
     for start in (DecisionTreeRegressor(max_depth=2).fit(X, y),
-                  odtlib.ContinuousTreeRegressor(2).fit(X, y)):
+                  odtlib.ContinuousTreeRegressor(2).fit(X, y),
+                  odtlib.MurTreeRegressor(2, loss=LinearLeaves([0])).fit(X, y)):
         report = odtlib.MurTreeRegressor(2, binarizer="all", start=start).fit(X, y).report_
         assert report.start == "tree"
         assert report.objective == pytest.approx(optimum.objective)

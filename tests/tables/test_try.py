@@ -928,6 +928,8 @@ def test_refusals(tmp_path, capsys):
     for arguments, says in ((["--time", "0"], "--time is 0"), (["--target", "x"], "no column 'x'"),
                             (["--depth", "0"], "odt: --depth is 0"),
                             (["--leaves", "1"], "odt: --leaves is 1"),
+                            (["--seed", str(2 ** 32)], "give a number below 4294967296"),
+                            (["--time", "1e10"], "more than 0 and up to 1e9"),
                             (["--cost", "balanced"], "CLASS=NUMBER"),
                             (["--cost", "well=2", "--cost", "well=3"], "gives well twice"),
                             (["--cost", "well=2", "--class-weight", "balanced"],
@@ -949,9 +951,21 @@ def test_refusals(tmp_path, capsys):
         main(["try", str(path), "--Target=label"])
     assert "--Target=label (did you mean '--target'?)" in capsys.readouterr().err
     assert main(["try", str(tmp_path / "none.csv")]) == 2
+    capsys.readouterr()
+    assert main(["try", "d\udce4ta.csv"]) == 2      # a name that is not in UTF-8
+    assert "'d\\udce4ta.csv' is no text in UTF-8; rename" in capsys.readouterr().err
     assert main(["try", "https://example.org/t.csv"]) == 2
     assert "addresses are not read" in capsys.readouterr().err
     assert not list(tmp_path.glob("p*"))
+
+
+def test_a_page_is_named_after_the_whole_name_of_its_table(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("sales.2023.csv", "sales.2024.csv.gz"):
+        pd.DataFrame({"x": [0, 1] * 30, "y": [0, 0, 1] * 20}).to_csv(name, index=False)
+        assert main(["try", name, "--time", "0.05"]) == 0
+    assert {path.name for path in tmp_path.glob("*.html")} == {
+        "sales.2023-tree.html", "sales.2024-tree.html"}
 
 
 def test_a_notebook_of_that_name_in_the_working_folder_is_not_run(tmp_path, capsys, monkeypatch):

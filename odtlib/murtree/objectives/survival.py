@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from odtlib._validation import check_length
+from odtlib._validation import check_length, check_values
 
 from ..regressor import MurTreeRegressor
 from .additive import AdditiveObjective
@@ -21,15 +21,22 @@ def events_and_times(y):
     ``y`` is such an array, or a structured one with these two fields, as scikit-survival has it.
     """
     names = getattr(getattr(y, "dtype", None), "names", None) or ()
+    for given in [y[name] for name in names] or [y]:
+        check_values("y", given)
     given = np.column_stack([y[name] for name in names]) if names else np.asarray(y)
     try:
         known = given.astype(float)
     except (TypeError, ValueError):
         known = np.zeros((0, 0))
-    if known.ndim != 2 or known.shape[1] != 2 or not np.isin(known[:, 0], (0, 1)).all() \
-            or not np.isfinite(known).all() or (known[:, 1] < 0).any():
-        raise ValueError("y needs two fields for each row: whether there was an event (True or "
-                         "False), and a time of at least 0; sksurv.util.Surv.from_arrays makes it.")
+    pairs = known.ndim == 2 and known.shape[1] == 2
+    right = np.isin(known[:, 0], (0, 1)) & (known[:, 1] >= 0) & (known[:, 1] < np.inf) \
+        if pairs else np.zeros(1, bool)
+    if not right.all():
+        row = int(right.argmin())
+        where = f"row {row} of y holds {known[row].tolist()}; " if pairs else ""
+        raise ValueError(f"{where}y needs two fields for each row: first whether there was an "
+                         "event (True or False), then a time of at least 0; "
+                         "sksurv.util.Surv.from_arrays makes it.")
     return known
 
 
