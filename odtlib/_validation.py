@@ -284,6 +284,14 @@ def pandas_frame(X):
     return pandas_frame(pd.DataFrame(columns))
 
 
+def sums_up(values):
+    """Return whether an array surely has no NaN and no infinite number, from its sum."""
+    if values.dtype.kind != "f":
+        return True
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(values.sum()))
+
+
 def normal_name(name):
     """Return a name in Unicode's normal form NFC; what is no text, and most text, as it is."""
     if not isinstance(name, str) or is_normalized("NFC", name):

@@ -38,6 +38,7 @@ from odtlib._validation import (
     pandas_frame,
     plain_copy,
     refuse_array,
+    sums_up,
     warn,
     weighted_rows,
     with_plain_parameters,
@@ -370,8 +371,9 @@ class _TreeEstimator(DescribedParameters, WithParameters):
 
     def _check_training_data(self, X, y):
         if (type(X) is type(y) is np.ndarray and X.ndim == 2 and y.ndim == 1 and X.size > 0
-                and len(X) == len(y) and X.dtype.kind in "biu" and X.dtype in self._row_types
-                and y.dtype.kind in "biu" and X.flags.c_contiguous):
+                and len(X) == len(y) and X.dtype.kind in "biuf" and X.dtype in self._row_types
+                and y.dtype.kind in ("biuf" if self._target_options else "biuU")
+                and X.flags.c_contiguous and sums_up(X) and sums_up(y)):
             self.n_features_in_ = X.shape[1]        # nothing can be wrong, ready as they are
             vars(self).pop("feature_names_in_", None)
             return X, y
@@ -579,12 +581,12 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
     _target_options = {}
 
     def _check_targets(self, y):
-        whole = isinstance(y, np.ndarray) and y.dtype.kind in "bi"     # needs no other look
-        if not whole:
+        plain = isinstance(y, np.ndarray) and y.dtype.kind in "biU"    # needs no other look
+        if not plain:
             check_labels(y)
         y = np.asarray(y)
         self.classes_, codes = encoded(y.ravel())
-        if whole and 2 * len(self.classes_) > len(y):
+        if plain and 2 * len(self.classes_) > len(y):
             check_labels(y)             # warns of targets of a regression
         return codes.astype(np.int64, copy=False)
 
