@@ -373,9 +373,17 @@ def _missing(values):
     return values != values             # NaN and NaT
 
 
+def one_column(name, values, **options):
+    """Return one value for each row as a vector, by scikit-learn's function with its options."""
+    shape = np.shape(values)
+    if len(shape) != 1 and shape[1:] != (1,):
+        raise ValueError(f"{name} has shape {shape}; give one value for each row.")
+    return column_or_1d(values, **options)
+
+
 def groups_of_rows(protected):
     """Return the group of each row; refuse missing ones, and groups that cannot be told apart."""
-    values = column_or_1d(protected)
+    values = one_column("protected", protected)
     missing = _missing(values)
     if missing.any():
         raise ValueError(f"row {np.argmax(missing)} of protected holds a missing value; give every "

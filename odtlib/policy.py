@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
-from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_array, check_consistent_length
 
-from odtlib._validation import check_order_of_labels
+from odtlib._validation import check_order_of_labels, one_column
 
 __all__ = ["policy_costs"]
 
@@ -69,9 +69,9 @@ def policy_costs(X: ArrayLike, treatment: ArrayLike, outcome: ArrayLike, *,
         raise ValueError(f"min_propensity is {min_propensity}; give a number above 0 and at most "
                          "1.")
     X = check_array(X)
-    outcome = column_or_1d(outcome, dtype=np.float64)
+    outcome = one_column("outcome", outcome, dtype=np.float64)
     check_consistent_length(X, treatment, outcome)
-    names, given = np.unique(column_or_1d(treatment), return_inverse=True)
+    names, given = np.unique(one_column("treatment", treatment), return_inverse=True)
     if np.bincount(given).min() < cv:
         raise ValueError(f"treatment {names[np.bincount(given).argmin()]!r} has "
                          f"{np.bincount(given).min()} rows and there are {cv} folds; give fewer "

@@ -264,6 +264,8 @@ def test_groups_tolerances_and_totals_are_refused_in_one_sentence(odd):
                   ColumnGenerationClassifier(1, limits=TreeLimits(max_disparity=0.1))):
         with pytest.raises(ValueError, match="of protected holds a missing|protected holds values"):
             model.fit(X, y, protected=groups)
+        with pytest.raises(ValueError, match="^protected has shape"):
+            model.fit(X, y, protected=np.zeros((len(y), 2)))
     with pytest.raises(ValueError, match="^tolerance is .*; give a number of at least 0"):
         MurTreeClassifier(1).good_trees(X, y, tolerance=odd)
     with pytest.raises(ValueError, match="^total must be a number >= 0"):

@@ -62,6 +62,8 @@ def test_estimated_propensities_correct_a_selection():
 
 @pytest.mark.parametrize(("options", "message"), [
     ({"method": "magic"}, "use one of direct"),
+    ({"outcome": np.ones((6, 2))}, "^outcome has shape"),
+    ({"treatment": np.ones((6, 2))}, "^treatment has shape"),
     ({"cv": 4}, "has 3 rows and there are 4 folds"),
     ({"min_propensity": 0}, "above 0"),
     ({"propensity": np.ones((6, 3))}, "one column per treatment"),
@@ -69,4 +71,5 @@ def test_estimated_propensities_correct_a_selection():
 ])
 def test_what_cannot_be_used_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        policy_costs(np.zeros((6, 1)), [0, 1] * 3, np.arange(6.0), **{"cv": 2, **options})
+        policy_costs(**{"X": np.zeros((6, 1)), "treatment": [0, 1] * 3, "outcome": np.arange(6.0),
+                        "cv": 2, **options})
