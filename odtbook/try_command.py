@@ -7,7 +7,6 @@ import json
 import re
 import sys
 import time
-from base64 import b64encode
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -190,8 +189,7 @@ def _write(page, notebook, files, file, table):
             "lead": table.report.unusable or size,
             "files": json.dumps({end: _mark(content) for end, content in files.items()}),
             "width": lambda svg: float(re.search(r'width="([\d.]+)pt"', svg)[1]),
-            "breaking": _breaking,
-            "base64": lambda text: b64encode("".join(text).encode()).decode()}})
+            "breaking": _breaking}})
     for end in ENDINGS:
         Path(f"{page.with_suffix('')}{end}").unlink(missing_ok=True)
     for end, content in {page.suffix: text, **files}.items():

@@ -33,6 +33,7 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import recall_score, roc_auc_score
 from sklearn.model_selection import (
@@ -46,6 +47,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.class_weight import compute_sample_weight
 from threadpoolctl import threadpool_limits
 
 from odtbook.files import write_whole
@@ -125,13 +127,10 @@ class Question:
 
     def row_weights(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray | None:
         """Return the weights of rows of the table by their classes; None where all weigh one."""
-        if self.weights is None:
-            return None
-        labels, codes, counts = np.unique(self.table.y[rows], return_inverse=True,
-                                          return_counts=True)
-        weights = len(codes) / len(labels) / counts if self.weights == "balanced" else \
-            np.array([self.weights[label] for label in labels.tolist()])
-        return weights[codes]
+        y = self.table.y[rows]
+        if self.weights in (None, "balanced"):
+            return self.weights and compute_sample_weight("balanced", y)
+        return np.array([self.weights[label] for label in y.tolist()])  # scikit-learn: "01" is 1
 
     def score(self, y: np.ndarray, found: np.ndarray, metric: str | None = None,
               counted: np.ndarray | None = None) -> float:
@@ -203,13 +202,12 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
         raise ValueError(f"--seed is {seed}; give a number below {2**32}.")
     if not 0 < seconds <= 1e9:
         raise ValueError(f"--time is {seconds}; give seconds, more than 0 and up to 1e9.")
-    size = f"Trees have a depth of at most {max_depth}" if max_depth else \
-        f"Trees have a depth of at most {DEPTH}, chosen by cross-validation,"
     depths = [max_depth] if max_depth else list(range(1, DEPTH + 1))
+    limits = [f"a depth of at most {depths[-1]}" + ", chosen by cross-validation," * (
+        not max_depth), *[f"at most {max_leaf_nodes} leaves"] * bool(max_leaf_nodes)]
+    size = f"Trees have {' and '.join(limits).rstrip(',')}."
     clock = Clock(0.92 * seconds)           # the rest is for writing the page
     clock.start -= min(table.seconds, 0.2 * seconds)
-    size = f"{size} and at most {max_leaf_nodes} leaves." if max_leaf_nodes else \
-        f"{size.rstrip(',')}."
     if table.task == "regression":
         if cost or class_weight or metric:
             raise ValueError(f"{table.target!r} is a quantity, which has no classes to weigh; "
@@ -579,7 +577,7 @@ def as_meant(table: Table, X: pd.DataFrame) -> pd.DataFrame:
 
 def sentences(found: Found) -> Lines:
     """Return the tree as one sentence per leaf, the yes-branch of each test first."""
-    said, stack, branches = Lines(), [(0, {}, {})], sides(found)
+    said, stack, branches = [], [(0, {}, {})], sides(found)
     if not branches:
         return Lines(["Nothing beats one leaf: no question pays for itself. Every row gets the "
                       f"same answer, {found.words(0)}."], large=1)
@@ -590,7 +588,7 @@ def sentences(found: Found) -> Lines:
                                           if of == column) for column in gaps}
             texts = [f"({text} or missing)" if gaps[column] else text
                      for column, text in texts.items()]
-            said.append(one_line(f"If {' and '.join(texts)}, then {found.words(node)}."))
+            said.append(f"If {' and '.join(texts)}, then {found.words(node)}.")
         # a gap passes all conditions on its column, or none of the sentence says "or missing"
         stack += [(child, {**{k: known for k, known in conditions.items() if k[0] != key[0]
                               or key[1] is not None}, key: text},
@@ -602,7 +600,7 @@ def sentences(found: Found) -> Lines:
         if len(never):
             said.append(f"No row gets the answer {listed(list(map(str, never)))}, which "
                         f"{100 * np.isin(y, never).mean():.2g} % of the rows have.")
-    return said
+    return Lines(said)
 
 
 class Outline:
@@ -855,23 +853,25 @@ def judge(question: Question) -> Judged:
             why = (f"not each of {FOLDS} folds has a row of {listed(left_out)}, so their balanced "
                    "accuracy says nothing of it.")
     names = list(rounds[0][-1].answers if rounds else protocol(question, 1.0))
-    found = {name: np.empty(n, table.y.dtype) for name in names}
-    chances, records, ended = {name: np.full(n, np.nan) for name in found}, [], 0
-    for number, folds in reversed(list(enumerate(rounds))):     # the first is what is kept
+    if why:
+        return Judged(question, [f"There is no verdict: {why}"], pd.DataFrame(), rows[:0],
+                      dict.fromkeys(names, table.y[:0]), {}, [])
+    records, ended = [], 0
+    for number, folds in enumerate(rounds):
         for k, fold in enumerate(folds):
-            ended, test, y = ended + fold.ended, fold.test, table.y[fold.test]
+            ended, y = ended + fold.ended, table.y[fold.test]
             for name in names:
                 answer, chance = fold.answers[name]
                 record = {"method": name, "round": number, "fold": k, **{
                     metric: question.score(y, answer, metric, counted) for metric in metrics}}
-                found[name][test] = answer
                 if chance is not None:
-                    chances[name][test] = chance
                     record["AUC"] = roc_auc_score(y, chance) if len(counted) == 2 else np.nan
                 records.append(record)
-    if why:
-        return Judged(question, [f"There is no verdict: {why}"], pd.DataFrame(), rows[:0],
-                      {name: values[:0] for name, values in found.items()}, {}, [])
+    order = np.argsort(np.concatenate([fold.test for fold in rounds[0]]))
+    answers = {name: list(zip(*(fold.answers[name] for fold in rounds[0]))) for name in names}
+    found = {name: np.concatenate(parts)[order] for name, (parts, _) in answers.items()}
+    chances = {name: np.concatenate(parts)[order] for name, (_, parts) in answers.items()
+               if all(part is not None for part in parts)}
     lines = [f"Cross-validation: {len(rounds)} round{'s' * (len(rounds) > 1)} of {FOLDS} "
              f"{'grouped ' * (table.groups is not None)}folds, as many as the time sufficed for, "
              + (f"on all {n:,} rows." if len(rows) == n else
@@ -899,10 +899,8 @@ def judge(question: Question) -> Judged:
         largest = np.unique(table.y, return_counts=True)[1].max() / n
         lines.append(f"The largest class has {100 * largest:.1f} % of the rows: so much is right "
                      "without any tree.")
-    return Judged(question, lines, pd.DataFrame(records), rows,
-                  {name: values[rows] for name, values in found.items()},
-                  {name: values[rows] for name, values in chances.items()
-                   if not np.isnan(values[rows]).any()}, [fold.tree for fold in rounds[0]], counted)
+    return Judged(question, lines, pd.DataFrame(records), rows, found, chances,
+                  [fold.tree for fold in rounds[0]], counted)
 
 
 @dataclass
@@ -1017,11 +1015,9 @@ def _fold(question, train, test, seconds, until, splits, names=None):
     table, clock, answers, tree, ended, choosing = (
         question.table, question.clock, {}, None, 0, 0.0)
     both = np.concatenate([train, test])
-    encoded = np.empty((len(table.y), question.columns.shape[1]))
-    encoded[both] = question.columns[both]
-    for column in np.flatnonzero(np.isnan(encoded[both]).any(axis=0)):
-        known = encoded[train, column][~np.isnan(encoded[train, column])]
-        encoded[np.isnan(encoded[:, column]), column] = np.median(known) if len(known) else 0.0
+    encoded = np.empty(question.columns.shape)
+    encoded[both] = SimpleImputer(strategy="median", keep_empty_features=True).fit(
+        question.columns[train]).transform(question.columns[both])
     for name in names or protocol(question, seconds):
         begun = clock.elapsed
         if begun > until and name not in (TREE, SAME):
