@@ -274,7 +274,7 @@ def table_of(dataset: str, target: str | None = None, **options: Any) -> Table:
         if asked == (dataset, target, options):
             table.seconds = time.time() - begun
             return table
-    if not Path(dataset).suffix and not Path(dataset).exists():
+    if not Path(dataset).exists():
         from odtbook.datasets import available, load
         if dataset in available():
             data = load(dataset, as_frame=True)

@@ -403,7 +403,7 @@ def _one_spelling(texts):
 
 
 def _as_number(numbers, says, marks=()):
-    numbers = np.asarray(numbers, np.float64)
+    numbers = np.asarray(numbers, np.float64) + 0.0         # of -0.0
     present = numbers[~np.isnan(numbers)]
     if not len(present):
         return _Read("empty", numbers, says)

@@ -13,7 +13,7 @@ from sklearn.metrics.cluster import contingency_matrix
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from odtbook.tables.columns import FEW_ROWS, understand
+from odtbook.tables.columns import FEW_ROWS, MOST_EXACT, understand
 from odtbook.tables.words import be, count, listed
 from odtlib.text import number_text
 
@@ -62,8 +62,9 @@ def labels_of(frame, target, task, report, commas):
                        "classes; with --task regression it is a quantity.", target)
     if task == "regression":
         return frame, values, task
-    return frame, values.astype(np.int64) if np.all(values == np.floor(values)) and len(values) \
-        else np.array([number_text(value) for value in values], str), task
+    if np.all((values == np.floor(values)) & (np.abs(values) < MOST_EXACT)):
+        return frame, values.astype(np.int64), task
+    return frame, np.array([number_text(value) for value in values], str), task
 
 
 def features_of(frame, report, commas):
@@ -76,18 +77,17 @@ def features_of(frame, report, commas):
     for name in frame.columns:
         read = understand(frame[name], commas)
         reason = _why_dropped(name, read, n)
-        if reason is None and n:
+        if reason is None:
             key = (read.kind, (read.values if read.kind != "category" else
                                pd.factorize(read.values, use_na_sentinel=False)[0]).tobytes())
             twin = seen.setdefault(key, name)
             if twin != name:
                 reason = f"says the same as {twin!r} in every row and is dropped."
-        if reason is not None:
-            for sentence in [*read.says * (read.kind == "category"), reason]:
-                report.say(sentence, name)
-            continue
-        for sentence in read.says:
+        for sentence in read.says if reason is None or read.kind == "category" else ():
             report.say(sentence, name)
+        if reason is not None:
+            report.say(reason, name)
+            continue
         report.columns[name] = "category" if isinstance(read.origin, list) else read.kind
         values = read.values
         if read.origin is not None:
@@ -106,15 +106,12 @@ def features_of(frame, report, commas):
 
 def _why_dropped(name, read, n):
     """Return why a column is no feature, or None."""
-    if n == 0:
-        return None
     if read.kind == "empty":
         return "holds no value in any row and is dropped."
     present = read.values[~isna(read.values)]
     gaps, distinct = n - len(present), len(set(present.tolist()))
     if distinct == 1 and not gaps:
-        return f"is {present[0]!r} in every row and is dropped." if read.kind == "category" else \
-            f"is {number_text(present[0])} in every row and is dropped."
+        return f"is {_written(present[0])} in every row and is dropped."
     if read.kind == "category":
         if distinct > max(10, len(present) / 4) and (
                 words := np.mean([len(value.split()) for value in present])) >= 4:
@@ -154,14 +151,16 @@ def _merged(name, values, report):
     return values
 
 
+def _written(value):
+    """Return a word in quotes, or a number."""
+    return repr(str(value)) if isinstance(value, str) else number_text(value)
+
+
 def alike(frame):
     """Return a number per row, the same for rows that agree in every column."""
-    number, again = np.zeros(len(frame), int), frame.duplicated(keep=False).to_numpy()
-    if not frame.empty:
-        number[again] = 1 + frame[again].groupby(
-            list(frame.columns), dropna=False, sort=False).ngroup()
-        number[~again] = -np.arange(np.sum(~again))
-    return number
+    if frame.empty:
+        return np.zeros(len(frame), int)
+    return pd.factorize(pd.util.hash_pandas_object(frame, index=False))[0]
 
 
 def _most_frequent(values, y):
@@ -186,8 +185,7 @@ def judge(X, y, task, target, report, same, again, copies):
     elif X.shape[1] == 0:
         report.unusable = f"There is no column to predict {target!r} from."
     elif len(classes) == 1:
-        value = number_text(y[0]) if y.dtype.kind == "f" else repr(y[0].item())
-        report.unusable = f"{target!r} is {value} in every row: nothing to predict."
+        report.unusable = f"{target!r} is {_written(y[0])} in every row: nothing to predict."
     elif task == "classification" and len(classes) > n / 2:
         report.unusable = (f"{target!r} has {len(classes):,} classes in {n:,} rows: too few rows "
                            "of each to learn from.")
@@ -288,7 +286,7 @@ def _gives_away(column, y, task):
         below = seen.cumsum(axis=0, dtype=np.int32)
         hits = below.max(axis=1) + (below[-1] - below).max(axis=1)
         right = int(hits.max())
-        how = f" (one cut, at {number_text(np.unique(values)[hits.argmax()] + 0.0)})"     # of -0.0
+        how = f" (one cut, at {number_text(np.unique(values)[hits.argmax()])})"
     wrong = n - right
     if wrong > 0.1 * base or base < 10:
         return ""

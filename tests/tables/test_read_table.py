@@ -240,6 +240,8 @@ def test_numbers_of_many_digits_stay_what_they_are():
     read = read_table(frame, "y")
     assert sorted(set(read.y)) == ["0.12345678", "0.12345679"]
     assert "'one' is 12345678 in every row" in str(read.report)
+    large = read_table(frame.assign(y=np.where(x > 0, 1e20, 2e20)), "y")
+    assert set(large.y) == {"1e+20", "2e+20"}           # beyond what int64 holds
     assert "(one cut, at 0)" in str(read_table(frame.assign(x=np.where(x, x, -0.0)), "y").report)
     same = read_table(frame.assign(y=7), "y", task="regression").report
     assert same.unusable == "'y' is 7 in every row: nothing to predict."
