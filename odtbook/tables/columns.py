@@ -21,11 +21,11 @@ GAPS = {"na", "n/a", "#n/a", "#na", "nan", "<na>", "null", "none", "nil", "?", "
         "infinity", "-infinity", "missing"}
 FEW_ROWS = 20
 SENTINELS = (-9999, -999, -99, 999, 9999, 99999)
-SIGNS = re.compile(r"^([+-]?)[€$£¥]\s*|\s*[€$£¥%]$")
+SIGNS = "€$£¥%"
 ACCOUNTED = re.compile(r"\((?=.*\d)([^()]+)\)|((?=.*\d).*[^\s-])-")   # (5) and 5-, for -5
 FRANCS = re.compile(r"(?<=\d)[.,][-–]+$")
 UNIT = re.compile(
-    r"([A-Z]{3}\s|[€$£¥]\s?)?([-+]?[\d.,' ]*\d)(\s?[^\W\d_]{1,7}\d?|\s?°[CF]?|\s?[€$£¥%])?")
+    r"([-+]?)([A-Z]{3}\s|[€$£¥]\s*)?([-+]?[\d.,' ]*\d)(\s?[^\W\d_]{1,7}\d?|\s?°[CF]?|\s*[€$£¥%])?")
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I)
 THOUSANDS = {",": "commas", ".": "points", "'": "apostrophes", " ": "blanks"}
 GROUPED = {mark: re.compile(rf"[+-]?\d{{1,3}}({re.escape(mark)}\d{{3}})+") for mark in THOUSANDS}
@@ -88,7 +88,7 @@ def has_decimal_commas(frame):
     """Tell whether a column of text holds numbers whose commas cannot divide thousands."""
     for name in frame.columns:
         texts = [short(text.strip()) for text in frame[name].head(500) if isinstance(text, str)]
-        texts = [SIGNS.sub(r"\1", text) for text in texts if text and text.lower() not in GAPS]
+        texts, _ = _without_signs([text for text in texts if text and text.lower() not in GAPS])
         numbers = [text for text in texts if COMMA_NUMBER.fullmatch(text)]
         if len(numbers) > 0.9 * len(texts) and any(
                 "," in text and not GROUPED[","].fullmatch(text) for text in numbers):
@@ -126,7 +126,7 @@ def _parsed(texts, commas_everywhere):
 
     ``commas_everywhere`` says that another column has decimal commas without doubt.
     """
-    bare, units = _without_signs([text.translate(MARKS) for text in texts])
+    bare, units = _without_signs(texts)
     guess, how = False, {}       # in the order in which they are found, each once
     both = [text for text in bare if "," in text and "." in text]
     commas = [text for text in bare if "," in text]
@@ -169,34 +169,29 @@ def _parsed(texts, commas_everywhere):
 
 def _without_signs(texts):
     """Return numbers without the sign of a currency or unit, and what was left out."""
-    bare, said = texts, []
-    negative = [bool(ACCOUNTED.fullmatch(text)) for text in texts]
+    bare, said = [text.translate(MARKS) for text in texts], []
+    negative = [bool(ACCOUNTED.fullmatch(text)) for text in bare]
     if any(negative) and not all(negative):
         bare = [ACCOUNTED.sub(r"-\1\2", text) if minus else text
-                for text, minus in zip(texts, negative)]
+                for text, minus in zip(bare, negative)]
         said.append("(1) or 1- as -1")
     if any(FRANCS.search(text) for text in bare):
         bare = [FRANCS.sub("", text) for text in bare]
         said.append("'.-' for no cents")
-    signs = [{at[0].strip("+- ") for at in SIGNS.finditer(text)} for text in bare]
-    if len(found := set().union(*signs)) == 1:
-        bare = [SIGNS.sub(r"\1", text) for text in bare]
-        said.append(f"the unit {found.pop()!r} left out"
-                    + (", which not all cells have" if not all(signs) else ""))
     units = _units(bare)
-    if len(units) == 1 and (unit := units.pop()):
-        bare = [at[2] if (at := UNIT.fullmatch(text)) else text for text in bare]
-        said.append(f"the unit {unit!r} left out")
+    named, without = {*units} - {""}, units.count("")
+    if len(named) == 1 and (without < 0.1 * len(units) or named <= {*SIGNS}):
+        bare = [UNIT.sub(r"\1\3", text) if unit else text for text, unit in zip(bare, units)]
+        said.append(f"the unit {named.pop()!r} left out" + ", which not all cells have" * bool(
+            without))
     return bare, said
 
 
 def _units(texts):
-    """Return the units of cells that are a number and a unit each; none where they are not."""
-    found = [at for text in texts if (at := UNIT.fullmatch(text)) and not PLAIN.fullmatch(text)]
-    if len(found) <= 0.9 * len(texts):
-        return set()
-    return {" ".join(filter(None, (at[1] and at[1].strip(), at[3] and at[3].strip())))
-            for at in found}
+    """Return the unit of each text that is a number with one; empty for the others."""
+    found = [None if PLAIN.fullmatch(text) else UNIT.fullmatch(text) for text in texts]
+    return [" ".join(part.strip() for part in at.group(2, 4) if part) if at else ""
+            for at in found]
 
 
 def _dates(texts):
@@ -314,8 +309,9 @@ def _why_words(column, different, often, brief, numbers, reason):
     if column.dtype.kind == "O" and not {*map(type, column)}.isdisjoint(NESTED):
         says.append("holds lists or records, read as words; give each part a column of its own.")
     units = _units(brief)
-    if len(units - {""}) > 1 and len(units) <= 5:
-        says.append(f"holds numbers with different signs or words ({listed(sorted(units))}), so "
+    if 2 <= len({*units} - {""}) <= 5 and units.count("") < 0.1 * len(units):
+        says.append("holds numbers with different signs or words "
+                    f"({listed(sorted({*units} - {''}))}), so "
                     "they are read as words; if these are units, write all in one.")
     elif often[[bool(PAIR.fullmatch(text)) for text in brief]].sum() > 0.9 * cells:
         says.append(f"holds two numbers in a cell, such as {different[0]!r}, so they are read as "

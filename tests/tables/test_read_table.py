@@ -167,6 +167,7 @@ def test_kinds_of_frames_agree():
     ("5 kg|7.5 kg", "number", "the unit 'kg' left out", 5),
     ("USD 5|USD 1,200.50", "number", "the unit 'USD'", 5),
     ("5°C|-7°C", "number", "unit '°C'", 5),
+    ("|".join([*(f"{k} kg" for k in range(5, 24)), "7"]), "number", "'kg' left out, which not", 5),
     ("1\u2009234|7", "number", "blanks between thousands", 1234),
     ("1’234|7", "number", "apostrophes", 1234),
     ("12,34,567|1,00,000", "number", "commas between thousands", 1234567),
