@@ -157,9 +157,8 @@ class Question:
         return counts / counts.sum() * costs
 
 
-def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | None = None,
-        metric: str | None = None, max_depth: int | None = None,
-        max_leaf_nodes: int | None = None,
+def ask(table: Table, *, cost: dict | None = None, metric: str | None = None,
+        max_depth: int | None = None, max_leaf_nodes: int | None = None,
         seed: int = 0, seconds: float = 60.0) -> Question:
     """Say what is asked of a table, with the defaults filled in.
 
@@ -168,9 +167,8 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
     table : Table
         A usable one, from :func:`~odtbook.tables.read_table`.
     cost : dict, optional
-        What a mistake costs by the true class, ``{"yes": 5}``; 1 for the others.
-    class_weight : dict or "balanced", optional
-        Weights of the classes in every fit.
+        What a mistake costs by the true class, ``{"yes": 5}``; 1 for the others.  These are the
+        weights of the classes in every fit, whatever the metric.
     metric : {"accuracy", "balanced accuracy", "cost"}, optional
         By default cost where costs are given, balanced accuracy where a class has fewer than 20 %
         of the rows, and accuracy otherwise.
@@ -209,16 +207,14 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
     clock = Clock(0.92 * seconds)           # the rest is for writing the page
     clock.start -= min(table.seconds, 0.2 * seconds)
     if table.task == "regression":
-        if cost or class_weight or metric:
+        if cost or metric:
             raise ValueError(f"{table.target!r} is a quantity, which has no classes to weigh; "
-                             "leave --cost, --class-weight and --metric out.")
+                             "leave --cost and --metric out.")
         lines = ["On the training rows the tree minimises the squared error. What counts is the "
                  f"share of the variance of {table.target!r} that is explained on new rows (R²).",
                  size]
         return Question(table, "R²", None, {}, depths, max_leaf_nodes, ["squared_error"], seed,
                         clock, Lines(lines))
-    if cost and class_weight:
-        raise ValueError("--cost and --class-weight both weigh the classes; give one of them.")
     if metric not in (None, *METRICS):
         raise ValueError(f"--metric is {metric!r}; use {', '.join(map(repr, METRICS))}.")
     labels, counts = np.unique(table.y, return_counts=True)
@@ -234,17 +230,12 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
             f"{100 * counts.max() / counts.sum():.1f} % of the rows, at a balanced accuracy of "
             f"{100 / len(labels):.1f} %. A leaf may answer with a rare class where most of its "
             "rows are of another.")
-    weights = {"accuracy": None, "balanced accuracy": "balanced", "cost": costs}[metric]
-    loss = {"accuracy": "the number of wrong rows", "cost": "what its mistakes cost",
-            "balanced accuracy": "one minus the balanced accuracy"}[metric]
-    objectives = ["errors"]
-    if class_weight:
-        weights, loss = class_weight, "the weight of the wrong rows"
-        if weights != "balanced":
-            weights = _by_label(weights, labels, table.target)
+    weights, loss, objectives = None, "the number of wrong rows", ["errors"]
+    if cost or metric == "cost":
+        weights, loss = costs, "what its mistakes cost"
     elif metric == "balanced accuracy":     # few rows of a class decide: shares vary less
-        objectives = ["errors", "gini"]
-        loss = f"{loss} or {GINI}; cross-validation chooses"
+        weights, objectives = "balanced", ["errors", "gini"]
+        loss = f"one minus the balanced accuracy or {GINI}; cross-validation chooses"
     lines += [f"On the training rows the tree minimises {loss}. "
               + "All other methods weigh the classes in the same way. " * bool(weights)
               + f"What counts is the {metric} on new rows.", size]
@@ -1178,13 +1169,13 @@ def parts(judged: Judged) -> pd.DataFrame:
                       np.abs(truth - found))
     for name in table.feature_names if len(rows) else ():
         values = table.X[name].iloc[rows].reset_index(drop=True)
+        known = values.notna()
         if name not in table.categories:
-            quarter = values.groupby(pd.qcut(values, 4, labels=False, duplicates="drop"))
-            ends = [[meant(table, name, end) for end in pair] for pair in zip(
-                *(quarter.transform(end).fillna(0) for end in ("min", "max")))]
-            values = pd.Series([" to ".join(dict.fromkeys(pair)) for pair in ends], dtype=object
-                               ).where(values.notna())
-        for value, part in error.groupby(values.astype(str).where(values.notna(), "missing")):
+            quarter = pd.qcut(values, 4, labels=False, duplicates="drop").fillna(0)
+            ends = values.groupby(quarter).agg(["min", "max"]).itertuples()
+            values = quarter.map({k: " to ".join(dict.fromkeys(
+                meant(table, name, end) for end in pair)) for k, *pair in ends})
+        for value, part in error.groupby(values.astype(object).where(known, "missing")):
             if max(20, len(rows) // 20) <= len(part) < len(rows):
                 worst.append((one_line(f"{name}: {value}"), len(part), part.mean()))
     title = "% wrong" if judged.question.classes else "mean absolute error"
