@@ -128,9 +128,8 @@ class Table:
         """
         from sklearn.utils import get_tags
         tags = get_tags(estimator).input_tags
-        gaps = self.X[[name for name in self.X.columns if name not in self.categories]].isna()
         if (tags.categorical or not self.categories) and (
-                tags.allow_nan or not gaps.to_numpy().any()):
+                tags.allow_nan or not self.X.select_dtypes("number").isna().any(axis=None)):
             return self.X
         rows = self.X if train is None else self.X.iloc[train]
         return self.encoder(keep_gaps=tags.allow_nan).fit(rows).transform(self.X)

@@ -76,9 +76,8 @@ def cells_of(column):
                 value = None
         elif hasattr(value, "to_timestamp"):
             value = value.to_timestamp()        # of a span, its beginning
-        elif value is not None and (value != value or value in (np.inf, -np.inf)):
-            if value == value:
-                marks["infinity"] += 1
+        elif value in (np.inf, -np.inf):
+            marks["infinity"] += 1
             value = None
         cells[i] = value
     return cells, marks

@@ -22,6 +22,8 @@ from odtlib.requirements import needs
 MOST_BYTES = 2**28        # of an unpacked file
 PACKED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open,
           b"PK\x03\x04": zipfile.ZipFile}
+MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xef\xbb\xbf": "utf-8-sig",
+         b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}      # of the order of bytes
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars",
               ":": "colons", "^": "carets", " ": "blanks"}
 SAID = re.compile(r"sep=(.)", re.I)     # Excel's first line, which names the separator
@@ -43,10 +45,8 @@ def read_file(path, target, report):
     text = _sheet(path, report) if path.suffix.lower() in SHEETS else \
         _decoded(_unpacked(path, report), report)
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if "\0" in text:
-        report.say(f"The file holds {count(text.count(chr(0)), 'zero byte')}, which "
-                   f"{be(text.count(chr(0)))} left out.")
-        text = text.replace("\0", "")
+    report.leave_out(text.count("\0"), "zero byte", "of the file")
+    text = text.replace("\0", "")
     odd = sum(text.count(chr(code)) for code in range(32) if code not in (9, 10, 12, 26))
     if odd > 0.01 * len(text) + 1 or OTHER_FORMATS.match(text.lstrip()[:200]):
         raise ValueError(f"{path.name} is no table of text with a line per case; save the table as "
@@ -138,36 +138,35 @@ def _unpacked(path, report):
 
 
 def _decoded(data, report):
-    """Return the text of a file, and report an encoding that is not plain UTF-8."""
-    for mark, name in ((b"\xff\xfe\0\0", "utf-32"), (b"\0\0\xfe\xff", "utf-32"),
-                       (b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"),
-                       (b"\xfe\xff", "utf-16")):
-        if data.startswith(mark):
-            report.say(f"The file begins with a byte order mark and is read as "
-                       f"{name.removesuffix('-sig').upper()}.")
-            return _replaced(data, name, report)
-    for name, nulls in (("utf-16-le", data[1:2000:2]), ("utf-16-be", data[:2000:2])):
-        if 2 * nulls.count(0) > len(nulls):     # every other byte of Latin letters
-            report.say("The file has no byte order mark and is read as UTF-16.")
-            return _replaced(data, name, report)
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        pass
-    from charset_normalizer import from_bytes
-    found = from_bytes(data[:200_000], cp_isolation=[
-        "cp1252", "cp1250", "cp1251", "cp1253", "shift_jis", "gb18030", "big5", "euc_kr"]).best()
-    name = "cp1252" if found is None else found.encoding
-    report.say(f"The file is not UTF-8; its letters are read as {name}, which is a guess.")
-    return _replaced(data, name, report)
-
-
-def _replaced(data, name, report):
-    """Return text, with a sign in place of what is none in the encoding."""
+    """Return the text of a file, a sign in place of what is none; report what is not plain UTF-8.
+    """
+    name, said = _encoding(data)
     text = data.decode(name, errors="replace")
+    if said:
+        report.say(said)
     if lost := text.count("\ufffd"):
         report.say(f"{count(lost, 'letter')} could not be read and {be(lost)} shown as '\ufffd'.")
     return text
+
+
+def _encoding(data):
+    """Return the encoding of a file, and a sentence on it if it is not plain UTF-8."""
+    for mark, name in MARKS.items():
+        if data.startswith(mark):
+            return name, ("The file begins with a byte order mark and is read as "
+                          f"{name.removesuffix('-sig').upper()}.")
+    for name, nulls in (("utf-16-le", data[1:2000:2]), ("utf-16-be", data[:2000:2])):
+        if 2 * nulls.count(0) > len(nulls):     # every other byte of Latin letters
+            return name, "The file has no byte order mark and is read as UTF-16."
+    try:
+        data.decode("utf-8")
+        return "utf-8", ""
+    except UnicodeDecodeError:
+        from charset_normalizer import from_bytes
+    found = from_bytes(data[:200_000], cp_isolation=[
+        "cp1252", "cp1250", "cp1251", "cp1253", "shift_jis", "gb18030", "big5", "euc_kr"]).best()
+    name = "cp1252" if found is None else found.encoding
+    return name, f"The file is not UTF-8; its letters are read as {name}, which is a guess."
 
 
 def _layout(lines, report):

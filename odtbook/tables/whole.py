@@ -46,8 +46,7 @@ def labels_of(frame, target, task, report, commas):
         if task == "regression":
             raise ValueError(f"{target!r} holds words, such as {values[0]!r}; regression needs "
                              "numbers." if len(values) else f"{target!r} holds no numbers.")
-        return frame, np.array([str(value) for value in values], object).astype(str), \
-            "classification"
+        return frame, values.astype(str), "classification"
     values = values.astype(np.float64)
     distinct = len(np.unique(values))
     if task is None:
