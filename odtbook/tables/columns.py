@@ -126,23 +126,19 @@ def _parsed(texts, commas_everywhere):
     ``commas_everywhere`` says that another column has decimal commas without doubt.
     """
     bare, units = _without_signs(texts)
-    guess, how = False, {}       # in the order in which they are found, each once
-    both = [text for text in bare if "," in text and "." in text]
-    commas = [text for text in bare if "," in text]
+    commas, points = ([text for text in bare if mark in text] for mark in ",.")
+    both = [text for text in commas if "." in text]
+    thousands = all(GROUPED[","].fullmatch(text) and text[0] != "0" for text in commas)
+    guess = commas and thousands and not (both or commas_everywhere) and not any(
+        text.count(",") > 1 for text in commas)
     if both:
         ends = Counter("," if text.rfind(",") > text.rfind(".") else "." for text in both)
         decimal = ends.most_common(1)[0][0]
     elif commas_everywhere:
-        points = [text for text in bare if "." in text]
-        decimal = "," if commas or points and all(
-            GROUPED["."].fullmatch(text) for text in points) else "."
-    elif commas:
-        thousands = all(GROUPED[","].fullmatch(text) for text in commas) and not any(
-            text.startswith("0") for text in commas)
-        decimal = "." if thousands else ","
-        guess = thousands and not any(text.count(",") > 1 for text in commas)
+        decimal = "," if commas or points and all(map(GROUPED["."].fullmatch, points)) else "."
     else:
-        decimal = "."
+        decimal = "." if thousands else ","
+    how = {}                    # in the order in which they are found, each once
     group = "." if decimal == "," else ","
     if decimal == "," and commas:
         how["decimal commas"] = True

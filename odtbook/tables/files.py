@@ -234,14 +234,13 @@ def _text_frame(text, dialect, first, target, report):
         report.say("The second and third line say of which kind the columns are, as Orange writes "
                    "them, and are left out.")
         rows = rows[2:]
-    if rows and all(PLAIN.fullmatch(name.strip()) for name in names):
+    numbers, without = [bool(PLAIN.fullmatch(name.strip())) for name in names], ""
+    if rows and all(numbers):
         without = "holds numbers only"
-    elif len(rows) >= FEW_ROWS and any(PLAIN.fullmatch(name.strip()) for name in names) and all(
-            PLAIN.fullmatch(name.strip()) or DATE.match(name.strip()) or
-            name in {row[j] for row in rows if len(row) > j} for j, name in enumerate(names)):
+    elif len(rows) >= FEW_ROWS and any(numbers) and all(
+            number or DATE.match(name.strip()) or name in {row[j] for row in rows if len(row) > j}
+            for j, (name, number) in enumerate(zip(names, numbers))):
         without = "holds values such as those below it"
-    else:
-        without = ""
     if without:
         report.say(f"The first line {without}, so it is read as a row, and the columns are "
                    "called column1, column2, ….")

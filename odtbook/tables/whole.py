@@ -120,14 +120,14 @@ def _why_dropped(name, read, n):
         if len(present) >= FEW_ROWS and distinct > 0.9 * len(present):
             return (f"has a value of its own in nearly every row ({distinct:,} values in "
                     f"{n:,} rows), so it identifies the row and is dropped.")
-    if read.kind == "number" and read.whole and n >= FEW_ROWS and distinct > 0.95 * n and not gaps:
-        span = present.max() - present.min() + 1
-        if IDENTIFIER.search(str(name)) or span == n == distinct:
+    if read.kind == "number" and n >= FEW_ROWS:
+        named = IDENTIFIER.search(str(name))
+        if read.whole and distinct > 0.95 * n and not gaps and (
+                named or np.ptp(present) + 1 == n == distinct):
             return (f"numbers the rows ({distinct:,} values in {n:,} rows), so it identifies the "
                     "row and is dropped.")
-    if read.kind == "number" and n >= FEW_ROWS and IDENTIFIER.search(str(name)) and \
-            np.mean(np.diff(read.values) == 1) > 0.9:
-        return "goes up by one from row to row, so it numbers the rows and is dropped."
+        if named and np.mean(np.diff(read.values) == 1) > 0.9:
+            return "goes up by one from row to row, so it numbers the rows and is dropped."
     return None
 
 
