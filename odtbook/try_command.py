@@ -89,13 +89,12 @@ def _try(options):
             raise ValueError(f"--output {page} is no page; give a name that ends in .html.")
         to_write(page)
         say(f"reading {options.file}")
+        asked = {"task": options.task, "drop": options.drop, "groups": options.groups}
         parameters = {
-            "dataset": str(source), "target": options.target, "task": options.task,
-            "drop": options.drop, "groups": options.groups,
+            "dataset": str(source), "target": options.target, **asked,
             "cost": _costs(options.cost), "metric": options.metric, "max_depth": options.depth,
             "max_leaf_nodes": options.leaves, "seed": options.seed, "time": options.time,
             "output": str(page.with_suffix(""))}
-        asked = {"task": options.task, "drop": options.drop, "groups": options.groups}
         table = table_of(str(source), options.target, **asked)
         print(table.report)
         parameters["target"] = table.target

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
@@ -148,13 +148,6 @@ class Question:
                 return float(np.mean(found == y))
         return recall_score(y, found, average="macro", zero_division=0.0,
                             labels=np.unique(y) if counted is None else counted)
-
-    def shares(self, metric: str, labels: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Return by how much the metric falls if all rows of each class are wrong."""
-        if metric == "balanced accuracy":
-            return np.full(len(labels), 1 / len(labels))
-        costs = [self.costs[label] for label in labels.tolist()] if metric == "cost" else 1.0
-        return counts / counts.sum() * costs
 
 
 def ask(table: Table, *, cost: dict | None = None, metric: str | None = None,
@@ -779,9 +772,12 @@ class Judged:
         if metric == "AUC":
             share = self.scores.groupby("method")["AUC"].mean()[method]
             return np.ravel(share - _wilson(share, counts.min())) * [1, -1]
+        falls, ends = counts / counts.sum(), []     # by how much, if all rows of a class are wrong
         if metric == "balanced accuracy":
             counts, labels = counts[np.isin(labels, self.counted)], self.counted
-        ends = []
+            falls = np.full(len(labels), 1 / len(labels))
+        elif metric == "cost":
+            falls = falls * [self.question.costs[label] for label in labels.tolist()]
         for label, n in zip(labels, counts):
             right = self.found[method][y == label] == label
             if minus is None:
@@ -792,8 +788,7 @@ class Judged:
             mean, width = (only - lost) / (n + 2), Z * np.sqrt(
                 ((only + lost) / (n + 2) - ((only - lost) / (n + 2)) ** 2) / (n + 2))
             ends.append((only - lost) / n - np.array([mean - width, mean + width]))
-        return np.sqrt(np.square(np.array(ends) * self.question.shares(
-            metric, labels, counts)[:, None]).sum(axis=0))
+        return np.sqrt(np.square(np.array(ends) * falls[:, None]).sum(axis=0))
 
     def text(self, method: str, metric: str, minus: str | float | None = None) -> str:
         """Return the interval in words."""
@@ -1140,8 +1135,7 @@ def good_trees(found: Found) -> Lines:
     if model.report_.status != "optimal":
         return Lines(["Trees within one per cent of the best are not counted, since the clock "
                       "ended the search for the best."])
-    again = type(model)(**{**model.get_params(),
-                           "time_limit": max(0.5, 0.5 * question.clock.remaining)})
+    again = clone(model).set_params(time_limit=max(0.5, 0.5 * question.clock.remaining))
     try:
         with _alone():
             good = again.good_trees(table.X, table.y, question.row_weights(),
