@@ -488,7 +488,7 @@ def fit_tree(question: Question) -> Found:
                 question, protocol(question, 5.0)[TREE][0](few, 2, 0.0, objective), few)
             with suppress(ValueError):
                 first.certificate(table.X.iloc[few], table.y[few], question.row_weights(few))
-        clock.start += max(0.0, clock.elapsed - begun - 5)
+        clock.leave_out(max(0.0, clock.elapsed - begun - 5))
         chosen, ended = _choice(question, TREE, rows, clock.time_limit / 150 / len(
             question.objectives), most=2 * TUNED)
     if ended:
