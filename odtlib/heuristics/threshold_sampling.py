@@ -85,16 +85,20 @@ class TreeSampler:
         self.rows = RankedRows(X, y, n_classes, sample_weight, clock)
         self.max_depth, self.backend, self.seed = int(max_depth), backend, seed
         self.splits = {}        # by feature and the ranks on both sides; most trees have few others
+        self.own = local()      # every thread has its own scratch, and its own generator
         if backend == "compiled":
             self.sorted = kernels.presorted(self.rows)
-            self.own = local()   # every thread has its own scratch
 
     def part(self, share, tree):
         """Draw a share of the rows for a tree as ``train_test_split(test_size=1 - share)`` does."""
         n_rows = self.rows.n_rows
         left_out = min(n_rows - 1, int(np.ceil(round(1.0 - share, 12) * n_rows)))
-        random = np.random.RandomState(tree) if self.seed == 0 else spawned(self.seed, tree)
-        return random.permutation(n_rows)[left_out:]
+        if self.seed != 0:
+            return spawned(self.seed, tree).permutation(n_rows)[left_out:]
+        if not hasattr(self.own, "random"):
+            self.own.random = np.random.RandomState()       # takes far longer than a new seed
+        self.own.random.seed(tree)
+        return self.own.random.permutation(n_rows)[left_out:]
 
     def grow(self, chosen=None):
         """Grow a tree on the rows ``chosen``; return its splits in heap order, None at leaves."""
