@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -121,6 +122,17 @@ def test_large_sets_are_counted_exactly():
     assert (good[-1].predict(X.astype(float)) != y).sum() == good.sizes()[-1].objective
     with pytest.raises(IndexError):
         good[good.count]
+    for odd in (1.5, "1"):
+        with pytest.raises(TypeError):
+            good[odd]
+
+
+def test_the_last_of_more_trees_than_a_sequence_can_have_are_sliced():
+    X, y = blobs(n_columns=9)
+    good = MurTreeClassifier(5).good_trees(X, y, tolerance=40)
+    assert good.count > sys.maxsize
+    assert good[-2:] == [good[good.count - 2], good[-1]]
+    assert good[good.count - 1:] == [good[-1]] and good[good.count:] == []
 
 
 @pytest.mark.parametrize("min_leaf", [1, 9])

@@ -24,6 +24,7 @@ from functools import partial
 from itertools import accumulate, islice
 from math import fsum
 from numbers import Real
+from operator import index
 from threading import RLock
 
 import numpy as np
@@ -558,8 +559,8 @@ class GoodTrees(Sequence):
     def __getitem__(self, rank: int) -> DecisionTree:
         """Return the tree of a rank."""
         if isinstance(rank, slice):
-            return [self[k] for k in range(*rank.indices(min(self.count, sys.maxsize)))]
-        rank = int(rank)
+            return [self[k] for k in range(*rank.indices(self.count))]
+        rank = index(rank)
         rank += self.count if rank < 0 else 0
         if not 0 <= rank < self.count:
             raise IndexError(f"there are {self.count} trees.")
