@@ -224,6 +224,12 @@ def own(cost, **others):
     (own(lambda s: s[2], row_bound=lambda row, low, high: row[7]), "row_bound .* IndexError"),
     (AdditiveObjective(lambda X, y, w: w[:, None] * y[:, None], lambda s: s[0]),
      "has no leaf_value"),
+    *((AdditiveObjective(lambda X, y, w: w[:, None] * y[:, None] ** 2, lambda s: s[0], value),
+       "leaf_value .* for a leaf of .* rows; return a finite number") for value in (
+        lambda s: None, lambda s: "much", lambda s: np.nan, lambda s: 1j, lambda s: [1.0, np.inf])),
+    (AdditiveObjective(lambda X, y, w: np.column_stack([w, w * y, w * y ** 2]),
+                       lambda s: s[2] - s[1] ** 2 / s[0] if s[0] > 0 else 0.0,
+                       lambda s: [0.0] * int(1 + s[0] % 3)), "leaf_value .* for a leaf of"),
 ])
 def test_what_is_wrong_with_an_objective_is_said_in_one_sentence(objective, match):
     X, y = table(60, 4)

@@ -225,6 +225,8 @@ class FittedObjective:
         self.scale = float(max(self.scale, change / PROOF))
         if not objective.leaf_cost.__module__.startswith("odtlib."):
             self._check(cost)
+        self.n_values = None
+        self.n_values = len(self.leaf(np.arange(len(y)))[1])
 
     def _compiled(self, name, n_sums):
         """Compile one of the functions; return the code and its address, 0 where there is none."""
@@ -276,8 +278,12 @@ class FittedObjective:
         """Return cost and value, a list of numbers, of a leaf with some rows."""
         sums = self.numbers[rows].sum(axis=0)
         cost = float(self.costs(sums[None])[0])
-        return (cost if cost > ROUNDING * self.scale else 0.0,
-                np.ravel(self.objective._value(sums, rows)).tolist() if self.predicts else [0.0])
+        value = np.ravel(self.objective._value(sums, rows)) if self.predicts else np.zeros(1)
+        if (value.dtype.kind not in "biuf" or not np.isfinite(value).all()
+                or len(value) != (self.n_values or len(value))):
+            raise ValueError(f"leaf_value of {self.objective!r} is {value.tolist()} for a leaf of "
+                             f"{len(rows)} rows; return a finite number, or as many for each leaf.")
+        return cost if cost > ROUNDING * self.scale else 0.0, value.tolist()
 
     def _check(self, every):
         """Raise a ValueError that shows a counterexample where the cost breaks a condition.
