@@ -56,6 +56,8 @@ class Certificate:
             given = X if given is None else given
             if tree.kind == "classification":
                 y = np.searchsorted(tree.classes, y)
+            elif y.dtype.names is None:
+                y = y.astype(float)
             frame = hasattr(given, "iloc") and not all(hasattr(kind, "kind") and kind.kind in "biuf"
                                                        for kind in given.dtypes)
             given = given.iloc[used] if frame else np.asarray(given)[used]

@@ -26,6 +26,7 @@ from odtlib import (
 from odtlib.binarize import ThresholdBinarizer
 from odtlib.certify import Certificate
 from odtlib.constrained import sets
+from odtlib.objectives import AdditiveObjective, Poisson
 from odtlib.tree import DecisionTree
 
 # x0 <= 0.5 -> "n", else (x1 <= 0.5, missing left -> "p", else "n")
@@ -178,3 +179,21 @@ def test_rows_of_a_class_without_weight_may_miss_what_no_other_row_misses(model)
     y = np.array([0, 0, 1, 1, 2, 2])
     model = clone(model).set_params(class_weight={0: 1.0, 1: 1.0, 2: 0.0}).fit(X, y)
     assert model.verify(X, y) == model.report_.objective == 0.0
+
+
+def squares(sums):
+    return sums[2] - sums[1] ** 2 / sums[0] if sums[0] > 0 else 0.0
+
+
+@pytest.mark.parametrize("kind", ["u1", "f2", "g", object])
+def test_an_objective_sees_the_same_targets_when_it_is_verified_as_in_the_fit(kind):
+    """Numbers of one byte wrapped around, and extended precision ended in an error of ours."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(1, 9, (40, 3)), rng.integers(0, 255, 40)
+    mine = AdditiveObjective(lambda X, y, weight: np.column_stack(
+        [weight, weight * -y, weight * y ** 2]), squares, lambda sums: -sums[1] / sums[0])
+    for loss in (mine, Poisson(0), "squared_error"):
+        model = MurTreeRegressor(2, loss=loss).fit(X, y.astype(kind))
+        assert model.report_.objective == MurTreeRegressor(2, loss=loss).fit(X, y).report_.objective
+        assert model.verify(X, y.astype(kind)) == pytest.approx(model.report_.objective)
+        assert model.verify(X, y[:, None].astype(kind)) == model.verify(X, y)
