@@ -509,9 +509,9 @@ def fit_tree(question: Question) -> Found:
 def sides(found: Found) -> dict[int, list[tuple]]:
     """Return for each feature node its two branches, yes first.
 
-    Each is ((column, what of it is bounded), words, whether gaps go there, child).  Of two
-    conditions on a path that bound the same, the later is the tighter one.  What a column equals
-    bounds all of it (None).
+    Each is (column, what of it is bounded, words, whether gaps go there, child).  Of two conditions
+    on a path that bound the same, the later is the tighter one.  What a column equals bounds all
+    of it (None).
     """
     table, tree, branches = found.question.table, found.model.tree_, {}
     for node, question in tree.questions().items():
@@ -536,8 +536,8 @@ def sides(found: Found) -> dict[int, list[tuple]]:
             words = [f"{name} <= {bound}", f"{name} > {bound}"]
         number = question.members is None and question.high > -np.inf
         branches[node] = [
-            ((question.column, k if number else None if text == equal else text), one_line(text),
-             gap, child)
+            (question.column, k if number else None if text == equal else text, one_line(text), gap,
+             child)
             for k, (text, gap, child) in enumerate(zip(words, gaps, (question.yes, question.no)))]
     return branches
 
@@ -561,23 +561,24 @@ def as_meant(table: Table, X: pd.DataFrame) -> pd.DataFrame:
 
 def sentences(found: Found) -> Lines:
     """Return the tree as one sentence per leaf, the yes-branch of each test first."""
-    said, stack, branches = [], [(0, {}, {})], sides(found)
+    said, paths, branches = [], [(0, ())], sides(found)
     if not branches:
         return Lines(["Nothing beats one leaf: no question pays for itself. Every row gets the "
                       f"same answer, {found.words(0)}."], large=1)
-    while stack:
-        node, conditions, gaps = stack.pop()
-        if node not in branches:
-            texts = {column: " and ".join(text for (of, _), text in conditions.items()
-                                          if of == column) for column in gaps}
-            texts = [f"({text} or missing)" if gaps[column] else text
-                     for column, text in texts.items()]
-            said.append(f"If {' and '.join(texts)}, then {found.words(node)}.")
-        # a gap passes all conditions on its column, or none of the sentence says "or missing"
-        stack += [(child, {**{k: known for k, known in conditions.items() if k[0] != key[0]
-                              or key[1] is not None}, key: text},
-                   {**gaps, key[0]: gap and gaps.get(key[0], True)})
-                  for key, text, gap, child in branches.get(node, [])[::-1]]
+    while paths:
+        node, path = paths.pop()
+        if node in branches:
+            paths += [(branch[-1], (*path, branch)) for branch in branches[node][::-1]]
+            continue
+        bounds, gaps = {}, {}           # by column; a gap has to pass all conditions on it
+        for column, what, text, gap, _ in path:
+            if what is None:
+                bounds[column] = {}
+            bounds.setdefault(column, {})[what] = text
+            gaps[column] = gap and gaps.get(column, True)
+        texts = [f"({' and '.join(of.values())} or missing)" if gaps[column] else
+                 " and ".join(of.values()) for column, of in bounds.items()]
+        said.append(f"If {' and '.join(texts)}, then {found.words(node)}.")
     tree, y = found.model.tree_, found.question.table.y
     if found.question.classes:
         never = np.setdiff1d(y, tree.classes[tree.label[np.unique(found.leaf)]])
@@ -604,7 +605,7 @@ class Outline:
                 return f"<b>{escape(one_line(self.found.words(node)))}</b>"
             return "<ul>" + "".join(
                 f"<li>{escape(text + ' or missing' * gap)}{drawn(child)}</li>"
-                for _, text, gap, child in branches[node]) + "</ul>"
+                for _, _, text, gap, child in branches[node]) + "</ul>"
         return f'<div class="outline">{drawn(0)}</div>'
 
 
@@ -619,8 +620,7 @@ def asked(found: Found) -> dict[str, list[str]]:
     binariser, names, questions = found.model.binarizer_, found.question.table.feature_names, {}
     if binariser is None:
         return {name: [name] for name in names}
-    columns = binariser.get_feature_names_out(
-        names if not hasattr(binariser, "feature_names_in_") else None)
+    columns = binariser.get_feature_names_out()
     for j in np.argsort(binariser.feature_, kind="stable"):
         questions.setdefault(names[binariser.feature_[j]], []).append(str(columns[j]))
     return questions
@@ -662,8 +662,7 @@ def certified(found: Found) -> Lines:
             raise ValueError("for so many rows and questions it takes longer than this page; "
                              "found.model.certificate(table.X, table.y, question.row_weights()) "
                              "writes it in the notebook.")
-        columns = table.X if model.binarizer_ is None else model.binarizer_.transform(
-            table.X if table.categories else table.X.to_numpy())
+        columns = table.X if model.binarizer_ is None else model.binarizer_.transform(table.X)
         with TemporaryDirectory() as folder:
             path = Path(folder) / "proof.npz"
             model.certificate(table.X, table.y, weight).save(path)

@@ -256,13 +256,13 @@ def understand(column, commas=False):
     if not present.any():
         return _Read("empty", cells, [])
     held = cells[present]
-    if all(hasattr(value, "year") for value in held):
-        return _as_date(pd.Series([pd.Timestamp(v) if v is not None else pd.NaT for v in cells]))
 
     def spread(values):
         """Return values of the cells that hold something, and gaps for the others."""
         return pd.Series(values, np.flatnonzero(present)).reindex(range(len(cells)))
 
+    if all(hasattr(value, "year") for value in held):
+        return _as_date(spread([*map(pd.Timestamp, held)]))
     if all(isinstance(value, timedelta) for value in held):
         return _as_number(spread(held / timedelta(days=1)), ["holds spans of time, read as days."],
                           marks)
