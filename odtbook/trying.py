@@ -852,11 +852,11 @@ def judge(question: Question) -> Judged:
                 if chance is not None:
                     record["AUC"] = roc_auc_score(y, chance) if len(counted) == 2 else np.nan
                 records.append(record)
-    order = np.argsort(np.concatenate([fold.test for fold in rounds[0]]))
+    order = np.argsort(np.concatenate([fold.test for fold in rounds[0]]))   # that of the rows
     answers = {name: list(zip(*(fold.answers[name] for fold in rounds[0]))) for name in names}
-    found = {name: np.concatenate(parts)[order] for name, (parts, _) in answers.items()}
-    chances = {name: np.concatenate(parts)[order] for name, (_, parts) in answers.items()
-               if all(part is not None for part in parts)}
+    found = {name: np.concatenate(said)[order] for name, (said, _) in answers.items()}
+    chances = {name: np.concatenate(said)[order] for name, (_, said) in answers.items()
+               if all(one is not None for one in said)}
     lines = [f"Cross-validation: {len(rounds)} round{'s' * (len(rounds) > 1)} of {FOLDS} "
              f"{'grouped ' * (table.groups is not None)}folds, as many as the time sufficed for, "
              + (f"on all {n:,} rows." if len(rows) == n else
