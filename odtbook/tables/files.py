@@ -115,23 +115,24 @@ def _unpacked(path, report):
     """Return the bytes of a file, unpacked if need be, of at most MOST_BYTES."""
     data = path.read_bytes()
     opener = next((opener for mark, opener in PACKED.items() if data.startswith(mark)), None)
+    if opener is None:
+        return data
     try:
+        file = opener(io.BytesIO(data))
         if opener is zipfile.ZipFile:
-            archive = opener(io.BytesIO(data))
-            names = [name for name in archive.namelist()
+            names = [name for name in file.namelist()
                      if not name.endswith("/") and not name.startswith("__MACOSX/")]
             if len(names) != 1:
                 raise ValueError(f"{path.name} is an archive of {len(names)} files; give one "
                                  "table.")
             report.say(f"The table is {names[0]!r} of the archive.")
-            data = archive.open(names[0]).read(MOST_BYTES + 1)
-        elif opener is not None:
-            data = opener(io.BytesIO(data)).read(MOST_BYTES + 1)
+            file = file.open(names[0])
+        data = file.read(MOST_BYTES + 1)
     except (OSError, EOFError, RuntimeError, NotImplementedError, zlib.error, lzma.LZMAError,
             zipfile.BadZipFile):
         raise ValueError(f"{path.name} cannot be unpacked; unpack it, and give the table "
                          "in it.") from None
-    if opener is not None and len(data) > MOST_BYTES:
+    if len(data) > MOST_BYTES:
         raise ValueError(f"{path.name} holds more than {MOST_BYTES >> 20} MB; unpack it, and give "
                          "a part of the table in it.")
     return data
@@ -178,9 +179,9 @@ def _layout(lines, report):
     options = [{}]
     if any('\\"' in line for line in sample):
         options.append({"doublequote": False, "escapechar": "\\"})
-    best = None
+    found = []
     for separator in said[1] if said else SEPARATORS:
-        if separator == " " and best is not None:
+        if separator == " " and found:
             break       # between words, too: only where nothing else separates
         for dialect in options:
             dialect = {"delimiter": separator, **dialect}
@@ -196,14 +197,11 @@ def _layout(lines, report):
             width, times = Counter(counts).most_common(1)[0]
             certain = separator in ":^ "      # these are in times and words, too
             if width > 1 and (not certain or times == len(counts) > 2 or said):
-                # The separator that divides most lines alike; of equal ones the one with more
-                # fields.
-                score = (times / len(counts), width)
-                if best is None or score > best[0]:
-                    best = score, dialect, counts, width
-    if best is None:
+                found.append((times / len(counts), width, dialect, counts))
+    if not found:
         return {"delimiter": said[1] if said else ","}, int(bool(said))
-    _, dialect, counts, width = best
+    # The separator that divides most lines alike; of equal ones the one with more fields.
+    _, width, dialect, counts = max(found, key=lambda one: one[:2])
     separator = dialect["delimiter"]
     if separator != "," and not said:
         report.say(f"The fields are separated by {SEPARATORS[separator]}.")
