@@ -25,7 +25,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d, validat
 
 from odtlib.arrays import LARGEST, SMALLEST, fault_of_number, given_numbers, is_missing
 
-INSIDE = {"odtlib", "sklearn", "joblib"}
+INSIDE = {"odtlib", "odtbook", "sklearn", "joblib"}
 REMEDY = "replace it or leave such rows out"
 # Types that rows keep: the first is what all others become.
 EXACT: list[type] = [np.float64]

@@ -103,3 +103,10 @@ def test_refuses_what_it_cannot_use():
         FlowOCTClassifier(binarizer=None).fit([[0.5], [2.0]], [0, 1])
     with pytest.raises(ValueError, match="'binarizer' parameter"):
         FlowOCTClassifier(binarizer="entropy").fit([[0.5], [2.0]], [0, 1])
+
+
+def test_a_warning_names_the_line_of_the_caller():
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
+    with pytest.warns(UserWarning, match="made no column of") as seen:
+        FlowOCTClassifier(1, binarizer="mdlp").fit(X, y)
+    assert [one.filename for one in seen] == [__file__]
