@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from odtlib import DecisionTree, MurTreeClassifier, MurTreeRegressor, MurTreeSearch, SurvivalTree
 from odtlib.binarize import ThresholdBinarizer
+from odtlib.murtree.objectives import survival
 from odtlib.murtree.objectives.survival import StepFunction
 from odtlib.objectives import (
     AdditiveObjective,
@@ -347,6 +348,21 @@ def test_survival_functions_are_those_of_the_model():
     assert same.tree_ == twice.tree_
     assert same.verify(X, y, 2.0) == pytest.approx(twice.report_.objective)
     assert np.array_equal(same.cumulated_hazard_, twice.cumulated_hazard_)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_concordance_counts_pairs(seed, monkeypatch):
+    """Rows are compared in blocks, as all pairs of 50,000 rows took 13 seconds."""
+    rng = np.random.default_rng(seed)
+    monkeypatch.setattr(survival, "AT_ONCE", int(rng.integers(1, 12)))
+    n = int(rng.integers(2, 40))
+    event, risk = rng.random(n) < rng.choice([0.3, 0.6, 1.0]), rng.integers(0, 5, n) / 2
+    time = rng.integers(0, 6, n) * 1.0 if seed % 2 else rng.random(n)
+    event[0], time[0] = True, -1.0      # before all others
+    pairs = [(risk[j] < risk[i]) + 0.5 * (risk[j] == risk[i]) for i in np.flatnonzero(event)
+             for j in range(n) if time[j] > time[i] or time[j] == time[i] and not event[j]]
+    assert survival.concordance(np.column_stack([event, time]), risk) == pytest.approx(
+        np.mean(pairs))
 
 
 def test_the_impurity_of_a_survival_tree_is_its_likelihood_in_any_unit_of_time():

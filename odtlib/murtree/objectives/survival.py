@@ -14,6 +14,8 @@ from ..regressor import MurTreeRegressor
 from .additive import AdditiveObjective
 from .poisson import Poisson, counted
 
+AT_ONCE = 1000      # rows whose pairs are compared one by one
+
 
 def events_and_times(y):
     """Return what is known of each row as numbers, (n_rows, 2): whether it had its event, and when.
@@ -53,15 +55,22 @@ def concordance(known, risk):
 
     ``known`` (n_rows, 2) are events and times, as :func:`events_and_times` returns them.
     """
-    event, time = known.T
-    right, pairs = 0.0, 0
-    for k in np.flatnonzero(event):
-        later = (time > time[k]) | ((time == time[k]) & (event == 0))
-        right += (risk[later] < risk[k]).sum() + 0.5 * (risk[later] == risk[k]).sum()
-        pairs += later.sum()
-    if pairs == 0:
+    order = np.lexsort((known[:, 0], -known[:, 1]))     # the latest first, events last at a time
+    (event, time), risk = known[order].T, np.asarray(risk)[order]
+    place = np.flatnonzero(event)
+    # how many rows are later than each event: those before the first event of its time
+    later = place[np.searchsorted(-time[place], -time[place])]
+    if not later.any():
         raise ValueError("no two rows can be compared; give rows with events before others.")
-    return float(right / pairs)
+    right = 0.0
+    for begin in range(0, len(risk), AT_ONCE):
+        now = np.flatnonzero((begin <= later) & (later < begin + AT_ONCE))
+        before, block = np.sort(risk[:begin]), risk[begin:begin + AT_ONCE]
+        for some in np.split(now, range(AT_ONCE, len(now), AT_ONCE)):
+            own, counts = risk[place[some], None], np.arange(len(block)) < later[some, None] - begin
+            right += sum(np.searchsorted(before, own, side).sum() for side in ("left", "right"))
+            right += (counts & (block < own)).sum() + (counts & (block <= own)).sum()
+    return float(right / (2 * later.sum()))
 
 
 class Survival(AdditiveObjective):
