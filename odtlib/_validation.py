@@ -268,6 +268,8 @@ def pandas_frame(X):
     So text and categories are treated equally, and a name is the same however it was typed.
     """
     if hasattr(X, "iloc") and hasattr(X, "columns"):
+        if {type(kind).__name__ for kind in X.dtypes} == {"SparseDtype"}:
+            X = X.sparse.to_dense()     # as a frame with other columns becomes
         names = list(X.columns)
         normal = [normal_name(name) for name in names]
         return X if all(map(is_, names, normal)) else X.set_axis(normal, axis=1)

@@ -108,3 +108,18 @@ def test_a_tree_reads_only_the_columns_that_it_tests():
     assert peak < 8e6                           # all columns would be 320 MB
     assert np.array_equal(leaf, tree.apply(wide.toarray()))
     assert np.array_equal(leaf, tree.apply(wide.toarray().astype(np.uint8)))
+
+
+@pytest.mark.parametrize("kind", [MurTreeClassifier, ContinuousTreeClassifier, CARTClassifier])
+def test_a_frame_of_sparse_columns_is_one_of_their_values(kind):
+    rng = np.random.default_rng(0)
+    words = pd.DataFrame({"c": rng.choice(list("abc"), 40), "sparse": rng.choice(["x", "y"], 40)})
+    X, y = pd.get_dummies(words), rng.integers(0, 2, 40)
+    dense = kind(2).fit(X, y)
+    for frame in (pd.get_dummies(words, sparse=True), X.astype(pd.SparseDtype(float)),
+                  X.astype(pd.SparseDtype(float, 0.0)), X.astype({"c_a": pd.SparseDtype(bool)})):
+        model = kind(2).fit(frame, y)
+        assert model.report_.objective == dense.report_.objective
+        assert np.array_equal(model.predict(frame), dense.predict(X))
+        assert np.array_equal(model.tree_.predict(frame), dense.predict(X))
+        assert model.verify(frame, y) == dense.report_.objective
