@@ -26,7 +26,7 @@ ESTIMATORS = {name: kind for name, kind in public_classes(BaseEstimator).items()
               and (name in PUBLIC or hasattr(kind, "transform"))}
 # What is taken, beside what holds the same numbers.
 ROWS = {"1e+308 in it", "-1e+308 in it", "1e-320 in it", f"{2.0 ** 63} in it", "object int 18446",
-        "one row", "bools", "levels of names", "categories", "index twice"}
+        "one row", "bools", "levels of names", "categories", "index twice", "sparse frame"}
 MISSING = {"nan in it", "object NoneType None", "object str nan", "NA"}
 SPARSE = {f"sparse {kind}" for kind in ("csr", "coo", "dia", "bsr", "0/1", "NaN")}
 LABELS = {"one class", "categories", "floats as classes", "bools", "int8", "longdouble", "float16",
@@ -85,8 +85,7 @@ def all_rows(X):
 
 def rows_taken(model):
     tags = get_tags(model).input_tags
-    return ROWS | (MISSING if tags.allow_nan else set()) | (SPARSE if tags.sparse else set()) | (
-        {"sparse frame"} if hasattr(model, "transform") else set())
+    return ROWS | (MISSING if tags.allow_nan else set()) | (SPARSE if tags.sparse else set())
 
 
 def values_for(kind, parameter):
