@@ -19,9 +19,9 @@ from odtlib.constrained.regressor import (
     prepare_targets,
     stated_problem,
 )
-from odtlib.continuous.intervals import IntervalSearch, Solution
 from odtlib.estimator import TreeRegressor
 from odtlib.fit import FIRST_SLICE, Fit
+from odtlib.intervals import IntervalSearch, Solution
 from odtlib.report import Clock
 from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.tree import DecisionTree

@@ -25,12 +25,12 @@ from odtlib.continuous._regression import (
     solve_pair,
 )
 from odtlib.continuous.costs import check_splits, node_limit, proof_of
-from odtlib.continuous.intervals import IntervalSearch, Solution
 from odtlib.estimator import SingleTargetRegressor
 from odtlib.fit import Fit, Pace
 from odtlib.heuristics.cart import patient_clock
 from odtlib.heuristics.start import checked_start, warm_up_start
 from odtlib.heuristics.subtrees import DEEP, HORIZON, LOOKS, TURN, SubtreeSearch
+from odtlib.intervals import IntervalSearch, Solution
 from odtlib.report import Clock, TimeUp
 from odtlib.tolerance import PROOF, ROUNDING, rounding_of_means
 from odtlib.tree import DecisionTree, midpoint

@@ -58,8 +58,19 @@ class Leaves(NamedTuple):
     held: np.ndarray
 
 
+class Known(NamedTuple):
+    """What the best trees of depth two reach; a later set of rows takes the place of one before.
+
+    The key of a set is the sum of the random words of its rows.
+    """
+
+    word: np.ndarray                # (n_rows,) uint64
+    key: np.ndarray                 # (n_places,) uint64, n_places a power of two
+    correct: np.ndarray             # (n_places,): the weight of correct rows
+
+
 class Scratch(NamedTuple):
-    """Work of a visit; nothing in it outlives a visit but the ``stack``."""
+    """Work of a visit; nothing in it outlives a visit but the ``stack`` and what is ``known``."""
 
     stack: np.ndarray               # of nodes to visit: node, low, high, depth
     node_slot: np.ndarray           # (capacity,)
@@ -72,6 +83,7 @@ class Scratch(NamedTuple):
     side_weight: np.ndarray         # (5, n_classes)
     side_correct: np.ndarray        # (2,)
     side_numbers: np.ndarray        # (5, 2)
+    known: Known
 
 
 @njit(**INNER)
@@ -595,6 +607,7 @@ def visit(top, frozen, nodes, unused, sorted_rows, table, limits, random, scratc
     stack, left_slot, right_slot, leaves = (scratch.stack, scratch.left_slot, scratch.right_slot,
                                             scratch.leaves)
     chosen_feature, chosen_cut = scratch.buffer[:3], scratch.buffer[3:6]
+    known = scratch.known
     top -= 1
     node, low, high, depth = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
     n_features = sorted_rows.shape[0]
@@ -602,17 +615,25 @@ def visit(top, frozen, nodes, unused, sorted_rows, table, limits, random, scratc
     size = high - low
     work = size
     if depth + 2 == max_depth and node != frozen and n_features * size <= depth_two_work:
-        cuts = count_cuts(sorted_rows, low, high, ranks)
-        if cuts * n_features * size <= depth_two_work:
-            work += (cuts + 1) * n_features * size
-            correct, total, short = _count_as_it_is(nodes, node, rows, low, high, table, min_leaf,
-                                                    scratch)
-            best = best_depth_two(
-                sorted_rows, low, high, table, min_leaf, random, scratch.goes_left, chosen_feature,
-                chosen_cut, scratch.side_weight, scratch.side_correct, scratch.side_numbers)
-            if short > 0 or best > correct + ROUNDING * total:
-                _plant(nodes, unused, node, chosen_feature, chosen_cut)
-                return top, best, work
+        key = np.uint64(0)
+        for k in range(low, high):
+            key += known.word[rows[k]]
+        at = key & np.uint64(len(known.key) - 1)
+        correct, total, short = _count_as_it_is(nodes, node, rows, low, high, table, min_leaf,
+                                                scratch)
+        enough = correct + ROUNDING * total if short == 0 else -1.0
+        if known.key[at] != key or known.correct[at] > enough:
+            cuts = count_cuts(sorted_rows, low, high, ranks)
+            if cuts * n_features * size <= depth_two_work:
+                work += (cuts + 1) * n_features * size
+                best = best_depth_two(
+                    sorted_rows, low, high, table, min_leaf, random, scratch.goes_left,
+                    chosen_feature, chosen_cut, scratch.side_weight, scratch.side_correct,
+                    scratch.side_numbers)
+                known.key[at], known.correct[at] = key, best
+                if best > enough:
+                    _plant(nodes, unused, node, chosen_feature, chosen_cut)
+                    return top, best, work
     stays = False       # a frozen split that uses both sides and leaves no leaf too small
     if node == frozen and nodes[node, FEATURE] >= 0:
         there, rank = sorted_rows[nodes[node, FEATURE]], ranks[nodes[node, FEATURE]]

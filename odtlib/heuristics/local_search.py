@@ -22,6 +22,7 @@ from odtlib.tolerance import ROUNDING
 SHARE = 0.7              # of the rows, for the CART that a later restart begins with
 CART_FACTOR = 8          # growing CART takes at most about as many times as long as ranking rows
 DEPTH_TWO_WORK = 200_000  # rows read at most for one exact tree of depth two: about a millisecond
+KNOWN = 4096              # sets of rows for which it is kept what such a tree reaches
 PROOF = "optimal at any depth"
 
 
@@ -190,6 +191,9 @@ class _Search:
         self.state = np.zeros(_kernels.N_STATE, np.int64)
         self.correct = np.zeros(_kernels.N_CORRECT)
         self.random = np.zeros(1, np.uint64)
+        known = _kernels.Known(
+            np.random.default_rng(0).integers(0, 2**64, n_rows, np.uint64),
+            np.zeros(KNOWN, np.uint64), np.empty(KNOWN))
         self.scratch = order.copy(), _kernels.Scratch(
             np.empty((min(max_depth, n_rows) + capacity + 2, 4), np.int64),
             np.empty(capacity, np.int64), np.empty(capacity + 1, np.int64),
@@ -197,7 +201,7 @@ class _Search:
             _kernels.Leaves(np.empty((2, max(2, n_leaves), rows.n_classes)),
                             np.empty((2, n_leaves)), np.empty((2, n_leaves), np.int64)),
             np.empty(n_rows, np.bool_), np.empty(max(6, n_rows), np.int32),
-            np.empty((5, rows.n_classes)), np.empty(2), np.empty((5, 2), np.int64))
+            np.empty((5, rows.n_classes)), np.empty(2), np.empty((5, 2), np.int64), known)
 
     def begin(self, start, seed):
         """Start again from a table of nodes."""

@@ -1,5 +1,7 @@
 """The kernels of the local search against slow references."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from heuristics import reference
@@ -198,6 +200,25 @@ def test_a_search_ends_when_one_kick_more_than_its_patience_brings_nothing():
             ended += 1
             assert search.state[_kernels.KICKS] == improved[-1][0] + patience
     assert ended > 5
+
+
+def test_what_trees_of_depth_two_reach_is_kept_for_the_right_rows():
+    found = 0
+    for _, rows, *_ in instances(60, seed=13):
+        rows = rows.merged()
+        if rows.n_rows > 9:
+            continue
+        known = run(rows, ONE_LEAF, max_depth=3, depth_two=True).scratch[1].known
+        for chosen in product([False, True], repeat=rows.n_rows):
+            key = known.word[list(chosen)].sum()
+            at = int(key) % len(known.key)
+            if any(chosen) and known.key[at] == key:
+                found += 1
+                weight = rows.weights[list(chosen)]
+                least = best_tree_cost(cuts(rows.ranks.T[list(chosen)]),
+                                       rows.labels[list(chosen)], weight, rows.n_classes, 2)
+                assert known.correct[at] == pytest.approx(weight.sum() - least, abs=1e-9)
+    assert found > 50
 
 
 def lines_in_use(nodes):
