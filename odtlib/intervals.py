@@ -56,7 +56,7 @@ class IntervalSearch:
     def __init__(self, n_rows, penalty, least, tolerance, clock):
         self.n_rows, self.penalty, self.least = n_rows, penalty, least
         self.tolerance, self.clock = tolerance, clock
-        self.counters = {"subproblems": 0, "splits_evaluated": 0}
+        self.counters, self.n_root_splits = {"subproblems": 0, "splits_evaluated": 0}, 0
 
     def solve(self, node, depth, max_nodes, cap, watch=None):
         """Return the solution of a node with at most so many levels and splits.
@@ -127,6 +127,7 @@ class IntervalSearch:
                     heappush(queue, (interval[2] + interval[3] + penalty, next(number), f, shares,
                                      *interval))
             if watch:
+                self.n_root_splits += 1
                 watch(plan, best, min((proved, *(interval[0] for interval in queue[:1]))))
         cost = best if best < cap else max(cap, min(proved, relaxed))
         return Solution(cost, relaxed, plan, shallow.known)

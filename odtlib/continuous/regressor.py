@@ -338,7 +338,7 @@ class _Search(IntervalSearch):
                     answer(root)
                     return tree, best
                 except TimeUp:
-                    hopeless = self.depth > DEEP and len(fit.trace) < len(rows.order)
+                    hopeless = self.depth > DEEP and self.n_root_splits < len(rows.order)
                     looking = Clock(LOOKS[hopeless] * fit.clock.remaining)
                     if self.max_nodes < 2**self.depth - 1:
                         self.shallower(best, watch, looking)
