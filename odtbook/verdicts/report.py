@@ -75,10 +75,10 @@ def judge(papers: Sequence[str] | None = None, records: Records | None = None,
 
 def _place(name, named):
     """Return where a claim stands in a list of names and claims."""
-    known = [(key.lower(), f"{claim.paper} {claim.item}") for key, claim in named]
+    known = [(key, f"{claim.paper} {claim.item}") for key, claim in named]
     for place, (names, (_, claim)) in enumerate(zip(known, named, strict=True)):
-        if str(name).lower() in (names[0], names[1].lower(), *(
-                names[0] + line["half"] for line in claim.statements)):
+        if str(name).lower() in (names[0].lower(), names[1].lower(), *(
+                names[0].lower() + line["half"] for line in claim.statements)):
             return place
     alike = [item for _, item in known if item.lower().endswith(f" {str(name).lower()}")]
     meant = (f" (did you mean {' or '.join(alike)}?)" if alike else

@@ -627,6 +627,8 @@ def test_everything_behind_a_claim_is_printed(report):
         assert word in shown, word
     with pytest.raises(ValueError, match=r"did you mean firat2020 T7 or patel2023 T7"):
         report.find("T7")
+    with pytest.raises(ValueError, match="did you mean 'C9'"):
+        report.find("C999")
 
 
 def test_squares_come_first_then_what_is_open_then_the_rows(report):
