@@ -115,6 +115,7 @@ def test_large_sets_are_counted_exactly():
     assert good.sizes()[0].objective == best.errors
     assert sum(size.count for size in good.sizes() if size.objective == best.errors) == best.count
     assert good.count > 10 ** 6
+    assert repr(good) == f"<GoodTrees: {good.count:,} within 8 of {best.errors:g}>"
     for rank in (0, 1, good.count // 2, good.count - 1, -1):
         tree = good[rank]
         wrong = (tree.predict(X.astype(float)) != y).sum()

@@ -552,6 +552,9 @@ class GoodTrees(Sequence):
         raise TypeError("good trees cannot be pickled or copied, as they are made by a search of "
                         "this process; pickle the trees themselves, good[:100] for instance.")
 
+    def __repr__(self):
+        return f"<GoodTrees: {self.count:,} within {self.tolerance:g} of {self.optimum:g}>"
+
     def __len__(self) -> int:
         """Return the number of trees."""
         return self.count
