@@ -107,20 +107,22 @@ class IntervalSearch:
             inside[node.orders[0, f, :cuts[t]]] = True
             sizes = int(cuts[t]), node.n_rows - int(cuts[t])
             children, lowest = [None, None], known[:2]
+            # beyond what closes the threshold: what closes the half on the other side of it
+            caps = limit - penalty - known[1], limit - penalty - known[0]
             for side in (0, 1) if sizes[0] >= sizes[1] else (1, 0):      # the larger one first
                 child = self.child(node, inside if side == 0 else ~inside, sizes[side],
                                    known[2 + side])
-                # beyond what closes the threshold: what closes the half on the other side of it
-                children[side] = self.solve(child, depth - 1, shares[side],
-                                            limit - penalty - known[1 - side])
+                children[side] = self.solve(child, depth - 1, shares[side], caps[side])
                 lowest[side] = max(lowest[side], children[side].relaxed)
-            cost = penalty + sum(low if child is None else max(low, child.cost)
+            cost = penalty + sum(max(low, child.cost)
                                  for child, low in zip(children, lowest, strict=True))
             relaxed, proved = min(relaxed, sum(lowest) + penalty), min(proved, cost)
-            if cost < limit:
+            # rounding may put the sum below the limit though one side is a bound without a plan
+            if cost < limit and all(child.cost < cap
+                                    for child, cap in zip(children, caps, strict=True)):
                 best = cost
                 plan = f, self.threshold(node, f, t), *(child.plan for child in children)
-            below, above = (None if child is None else child.known for child in children)
+            below, above = (child.known for child in children)
             for interval in ((a, t, known[0], lowest[1], known[2], above),
                              (t, b, lowest[0], known[1], below, known[3])):
                 if interval[1] - interval[0] > 1:

@@ -146,3 +146,17 @@ def test_projected_training_targets():
 def test_custom_sets_are_refused():
     with pytest.raises(ValueError, match="no compiled projection"):
         OptimalConstrainedTreeRegressor(sets.Custom(lambda y, w: y)).fit([[0.0], [1.0]], [0.0, 1.0])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_bound_of_one_side_is_no_tree_where_rounding_puts_the_sum_below_the_limit(seed):
+    random = np.random.default_rng(seed)
+    x = random.integers(0, 14, 16)[:, None] * 1.0
+    y = np.where(x > 6, 2.0, random.integers(-3, 3, 16)[:, None])       # one side costs nothing
+    w = random.integers(1, 4, 16) * 1.0
+    for penalty in 0.1 * np.arange(1, 10):
+        model = OptimalConstrainedTreeRegressor(max_depth=3, min_samples_leaf=2,
+                                                split_penalty=penalty).fit(x, y, w)
+        best = brute_force(sets.Box(), x, y, w, 3, 2, penalty=penalty)
+        assert model.report_.objective == pytest.approx(best, rel=1e-9)
+        assert model.report_.lower_bound == pytest.approx(best, rel=1e-9)
