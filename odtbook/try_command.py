@@ -41,6 +41,8 @@ def add_parser(commands):
         "learned from and tested on")
     add("--cost", metavar="CLASS=COST", action="append", default=[],
         help="what a mistake on a row of this class costs, yes=5 (others: 1)")
+    add("--class-weight", metavar="CLASS=WEIGHT", action="append", default=[],
+        help="weight of a class, yes=5 (others: 1); or balanced")
     add("--metric", choices=["accuracy", "balanced accuracy", "cost"],
         help="what counts (default: balanced accuracy where a class has less than 20 %% of the "
         "rows)")
@@ -53,19 +55,21 @@ def add_parser(commands):
         help="where to write (default: FILE-tree.html in this folder)")
 
 
-def _costs(pairs):
+def _by_class(option, pairs):
     """Return {class: number} from texts such as yes=5; a class may hold an equals sign."""
+    if option == "--class-weight" and pairs == ["balanced"]:
+        return "balanced"
     found = {}
     for pair in pairs:
         label, _, number = pair.rpartition("=")
         if label in found:
-            raise ValueError(f"--cost gives {label} twice; give it once.")
+            raise ValueError(f"{option} gives {label} twice; give it once.")
         try:
             found[label] = float(number)
         except ValueError:
             label = ""
         if not label:
-            raise ValueError(f"--cost {pair} is not CLASS=NUMBER, such as yes=5.")
+            raise ValueError(f"{option} {pair} is not CLASS=NUMBER, such as yes=5.")
     return found
 
 
@@ -92,7 +96,9 @@ def _try(options):
         asked = {"task": options.task, "drop": options.drop, "groups": options.groups}
         parameters = {
             "dataset": str(source), "target": options.target, **asked,
-            "cost": _costs(options.cost), "metric": options.metric, "max_depth": options.depth,
+            "cost": _by_class("--cost", options.cost),
+            "class_weight": _by_class("--class-weight", options.class_weight) or None,
+            "metric": options.metric, "max_depth": options.depth,
             "max_leaf_nodes": options.leaves, "seed": options.seed, "time": options.time,
             "output": str(page.with_suffix(""))}
         table = table_of(str(source), options.target, **asked)

@@ -150,9 +150,9 @@ class Question:
                             labels=np.unique(y) if counted is None else counted)
 
 
-def ask(table: Table, *, cost: dict | None = None, metric: str | None = None,
-        max_depth: int | None = None, max_leaf_nodes: int | None = None,
-        seed: int = 0, seconds: float = 60.0) -> Question:
+def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | None = None,
+        metric: str | None = None, max_depth: int | None = None,
+        max_leaf_nodes: int | None = None, seed: int = 0, seconds: float = 60.0) -> Question:
     """Say what is asked of a table, with the defaults filled in.
 
     Parameters
@@ -162,6 +162,8 @@ def ask(table: Table, *, cost: dict | None = None, metric: str | None = None,
     cost : dict, optional
         What a mistake costs by the true class, ``{"yes": 5}``; 1 for the others.  These are the
         weights of the classes in every fit, whatever the metric.
+    class_weight : dict or "balanced", optional
+        Weights of the classes in every fit, where no costs are given.
     metric : {"accuracy", "balanced accuracy", "cost"}, optional
         By default cost where costs are given, balanced accuracy where a class has fewer than 20 %
         of the rows, and accuracy otherwise.
@@ -200,9 +202,9 @@ def ask(table: Table, *, cost: dict | None = None, metric: str | None = None,
     clock = Clock(0.92 * seconds)           # the rest is for writing the page
     clock.start -= min(table.seconds, 0.2 * seconds)
     if table.task == "regression":
-        if cost or metric:
+        if cost or class_weight or metric:
             raise ValueError(f"{table.target!r} is a quantity, which has no classes to weigh; "
-                             "leave --cost and --metric out.")
+                             "leave --cost, --class-weight and --metric out.")
         lines = ["On the training rows the tree minimises the squared error. What counts is the "
                  f"share of the variance of {table.target!r} that is explained on new rows (R²).",
                  size]
@@ -210,6 +212,8 @@ def ask(table: Table, *, cost: dict | None = None, metric: str | None = None,
                         clock, Lines(lines))
     if metric not in (None, *METRICS):
         raise ValueError(f"--metric is {metric!r}; use {', '.join(map(repr, METRICS))}.")
+    if cost and class_weight:
+        raise ValueError("--cost and --class-weight both weigh the classes; give one of them.")
     labels, counts = np.unique(table.y, return_counts=True)
     rare, lines = 100 * counts.min() / counts.sum(), []
     costs = _by_label(cost or {}, labels, table.target)
@@ -224,7 +228,11 @@ def ask(table: Table, *, cost: dict | None = None, metric: str | None = None,
             f"{100 / len(labels):.1f} %. A leaf may answer with a rare class where most of its "
             "rows are of another.")
     weights, loss, objectives = None, "the number of wrong rows", ["errors"]
-    if cost or metric == "cost":
+    if class_weight:
+        weights, loss = class_weight, "the weight of the wrong rows"
+        if weights != "balanced":
+            weights = _by_label(weights, labels, table.target)
+    elif cost or metric == "cost":
         weights, loss = costs, "what its mistakes cost"
     elif metric == "balanced accuracy":     # few rows of a class decide: shares vary less
         weights, objectives = "balanced", ["errors", "gini"]

@@ -225,7 +225,7 @@ def awkward(seed, task):
 @pytest.mark.parametrize("weights", [None, {"up": 3}])
 def test_sentences_say_both_sides_and_count_rows(weights):
     table = awkward(0, "classification")
-    question = trying.ask(table, cost=weights, max_depth=2, seconds=5)
+    question = trying.ask(table, class_weight=weights, max_depth=2, seconds=5)
     found = trying.fit_tree(question)
     said = trying.sentences(found)
     assert len(said) == found.model.get_n_leaves()
@@ -396,7 +396,7 @@ def test_parts_are_named_by_the_values_that_are_in_them():
 def test_what_is_handed_over_predicts_as_the_tree(task):
     """All files, on rows with gaps, whatever the classes weigh."""
     table = awkward(2, task)
-    weights = {"cost": {"up": 4}} if task == "classification" else {}
+    weights = {"class_weight": {"up": 4}} if task == "classification" else {}
     found = trying.fit_tree(trying.ask(table, max_depth=3, seconds=5, **weights))
     files = trying.exports(found)
     assert {".py", ".json", ".js", ".sql", ".dot"} <= set(files)
@@ -501,6 +501,7 @@ def test_a_rare_class_is_judged_by_balanced_accuracy_unless_something_else_is_as
     assert trying.ask(read_table(plain(), "label")).metric == "accuracy"
     for options, says in (({"cost": {"maybe": 5}}, "no class 'maybe'.*no, yes"),
                           ({"cost": {"yes": np.nan}}, "above 0"), ({"metric": "f1"}, "metric"),
+                          ({"cost": {"yes": 2}, "class_weight": "balanced"}, "one of them"),
                           ({"max_depth": 0}, "^--depth is 0"),
                           ({"max_leaf_nodes": 1}, "^--leaves is 1")):
         with pytest.raises(ValueError, match=says):
@@ -513,7 +514,7 @@ def test_the_tree_of_a_rare_class_may_minimise_the_gini_impurity():
     question = trying.ask(table, max_depth=2, seconds=30)
     offered = trying.protocol(question, 1.0)[trying.TREE][1]
     assert [size["objective"] for size in offered] == ["errors", "gini"] * 2
-    for options in ({"metric": "accuracy"}, {"cost": {"yes": 5}},
+    for options in ({"metric": "accuracy"}, {"cost": {"yes": 5}}, {"class_weight": {"yes": 5}},
                     {"cost": {"yes": 5}, "metric": "balanced accuracy"}):
         assert trying.ask(table, **options).objectives == ["errors"]
     weight, yes = question.row_weights(), table.y == "yes"
@@ -932,8 +933,10 @@ def test_refusals(tmp_path, capsys):
                             (["--time", "1e10"], "more than 0 and up to 1e9"),
                             (["--cost", "balanced"], "CLASS=NUMBER"),
                             (["--cost", "well=2", "--cost", "well=3"], "gives well twice"),
+                            (["--cost", "well=2", "--class-weight", "balanced"],
+                             "--cost and --class-weight"),
                             (["--target", "dose", "--metric", "cost"],
-                             "leave --cost and --metric out"),
+                             "leave --cost, --class-weight and --metric out"),
                             (["--cost", "yes"], "CLASS=NUMBER"),
                             (["--cost", "yes=5"], "no class 'yes'"),
                             (["--cost", "Well=5"], "no class 'Well' (did you mean 'well'?)"),
