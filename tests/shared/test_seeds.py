@@ -42,7 +42,7 @@ DRAWN = {                               # what is drawn at random, of the option
 
 @pytest.fixture
 def streams(monkeypatch):
-    """Note the first state of every legacy generator that is made from a seed."""
+    """Note the first state of every legacy generator that is made from a seed, or seeded anew."""
     made_of = []
 
     class Noted(np.random.RandomState):
@@ -50,6 +50,10 @@ def streams(monkeypatch):
             super().__init__(seed)
             if seed is not None:
                 made_of.append(self.get_state()[1].tobytes())
+
+        def seed(self, seed=None):
+            super().seed(seed)
+            made_of.append(self.get_state()[1].tobytes())
 
     monkeypatch.setattr(np.random, "RandomState", Noted)
 
