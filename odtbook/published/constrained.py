@@ -116,6 +116,44 @@ def euclidean_medoid(Y: ArrayLike, w: ArrayLike | None = None,
     return candidates[np.argmin(np.concatenate([cdist(b, Y * root) @ w for b in blocks]))]
 
 
+def solve_courses(mean: ArrayLike, max_courses: int, strength: float | None = None) -> np.ndarray:
+    """Return what the paper's program predicts for a child of the class data, found by SCIP.
+
+    The paper minimises the squared error over all rows of the child.  About their mean this is the
+    same but for a constant, and quicker.
+
+    Parameters
+    ----------
+    mean : array, shape (n_targets,)
+        Mean grades of the child's rows.
+    max_courses : int
+        Maximum number of courses with a grade.
+    strength : float, optional
+        Weight of the signed residuals (equation 5), which stand for the constraints then.  As in
+        the released code they count once for each row, and bounds of 0 and 100 stay.
+
+    Returns
+    -------
+    array, shape (n_targets,)
+        Grades between 0 and 100, to about 0.02: SCIP takes the error within its tolerance.
+    """
+    from ortools.math_opt.python import mathopt
+    program = mathopt.Model()
+    grades = [program.add_variable(lb=0.0, ub=100.0) for _ in mean]
+    taken = [program.add_binary_variable() for _ in mean]
+    error = sum((grade - m) * (grade - m) for grade, m in zip(grades, mean, strict=True))
+    residuals = [grade - 110.0 * one for grade, one in zip(grades, taken, strict=True)]
+    residuals.append(sum(taken) - max_courses)
+    if strength is None:
+        for residual in residuals:
+            program.add_linear_constraint(residual <= 0.0)
+        program.minimize(error)
+    else:
+        program.minimize(error + strength * sum(residuals))
+    result = mathopt.solve(program, mathopt.SolverType.GSCIP)
+    return np.array(result.variable_values(grades))
+
+
 class _Builder(LazyBuilder):
     """Split by the squared error about the point that a word predicts for each child."""
 

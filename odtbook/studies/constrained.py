@@ -16,6 +16,7 @@ from odtbook.published.constrained import (
     RELEASED_PENALTY,
     euclidean_medoid,
     has_signed_residuals,
+    solve_courses,
 )
 from odtbook.studies.boosting import BoostedTrees
 from odtlib import ConstrainedForestRegressor, ConstrainedTreeRegressor, ProjectedRegressor
@@ -28,6 +29,7 @@ LEAVES = {"A": "mean", "O": "project", "M": "medoid", "R": "penalty"}
 VARIANTS = ("S(A):L(A)", "S(A):L(M)", "S(A):L(O)", "S(M):L(M)", "S(M):L(O)", "S(O):L(M)",
             "S(O):L(O)", "S(R):L(M)", "S(R):L(O)", "S(R):L(R)")
 RELEASED = ("released S(A):L(A)", "released S(A):L(O)", "released S(O):L(O)")
+PROGRAMS = ("S(A):L(O)", "S(O):L(O)", "S(R):L(O)")      # by SCIP, on one fold: they take minutes
 NESTED = ("S(A):L(A)", "S(A):L(O)", "S(O):L(O)")       # of which the depth is chosen
 CLASS_SETS = tuple(f"class_{n}_{k}" for n in (500, 1000, 2000) for k in (3, 5, 7))
 DEPTHS = (3, 6, 9, 12, 15)
@@ -73,15 +75,17 @@ def make_variant(variant, feasible, max_depth, strength, builder="correct", medo
     """Return the estimator of a variant such as "S(O):L(M)", with the paper's stopping rules.
 
     ``criterion`` is the paper's squared error or "absolute_error" (which the penalties of R and the
-    released builder do not have), ``builder`` is "correct" (ours) or "released" (that of the first
-    released code), ``medoid`` is "criterion" (the row of least loss) or "euclidean" (of least mean
+    released builder do not have), ``builder`` is "correct" (ours), "released" (that of the first
+    released code) or "programs" (the same with the paper's programs in place of closed forms, for
+    the class data), ``medoid`` is "criterion" (the row of least loss) or "euclidean" (of least mean
     distance, as the released code takes it).
     """
     stopping = dict(max_depth=max_depth, min_samples_split=10, min_samples_leaf=5)
     if variant in RELEASED:
         builder, variant = "released", variant.removeprefix("released ")
-    if builder == "released":
-        return ReleasedTree(feasible, variant, medoid, max_depth, strength)
+    if builder != "correct":
+        kind = {"released": ReleasedTree, "programs": ProgramTree}[builder]
+        return kind(feasible, variant, medoid, max_depth, strength)
     if variant == "S(A):L(A)":
         return DecisionTreeRegressor(criterion=criterion, random_state=20, **stopping)
     split, leaf = SPLITS[variant[2]], LEAVES[variant[7]]
@@ -157,13 +161,14 @@ def _table(rows):
     return {name: [row[name] for row in rows] for name in columns}
 
 
-def _on_folds(dataset, feasible, models, criterion="squared_error", any_row=False):
+def _on_folds(dataset, feasible, models, criterion="squared_error", any_row=False, n_folds=5):
     """Return what models measure on the five folds of the paper, by name, a list over the folds.
 
-    With ``any_row`` variants with medoid leaves take infeasible rows too.
+    With ``any_row`` variants with medoid leaves take infeasible rows too; ``n_folds`` is how many
+    of the folds are run.
     """
     X, Y = table(dataset)
-    folds = list(KFold(5, shuffle=True, random_state=0).split(X))
+    folds = list(KFold(5, shuffle=True, random_state=0).split(X))[:n_folds]
     return {name: _table([
         _measure(model, dataset, feasible, X, Y, train, test,
                  any_row and name.endswith("L(M)"), criterion) for train, test in folds])
@@ -175,17 +180,21 @@ def compare_variants(dataset, max_depth=15, max_courses=2, variants=None, builde
     """Run variants on the five folds of the paper; None for all that the other options have.
 
     Under ``criterion="absolute_error"`` the error is called ``mae``, and penalties are left out.
+    With ``builder="programs"``, which takes minutes, it is ``PROGRAMS`` on the first fold alone.
     """
     feasible = model_for(dataset, max_courses)
     strength = STRENGTH[dataset.partition("_")[0]]
-    if variants is None:
+    if variants is None and builder == "programs":
+        variants = PROGRAMS
+    elif variants is None:
         plain = (builder, medoid) == ("correct", "criterion")
         variants = (*VARIANTS, *RELEASED) if plain else VARIANTS
         if criterion == "absolute_error":
             variants = [variant for variant in VARIANTS if "R" not in variant]
     return _on_folds(dataset, feasible, {
         variant: make_variant(variant, feasible, max_depth, strength, builder, medoid, criterion)
-        for variant in variants}, criterion, any_row=max_courses == 1 and builder == "correct")
+        for variant in variants}, criterion, max_courses == 1 and builder == "correct",
+        1 if builder == "programs" else 5)
 
 
 def check_splits(model, X, Y):
@@ -394,6 +403,17 @@ class ReleasedTree:
     def predict(self, X):
         """Predict by the leaves."""
         return self.tree_.predict(X)
+
+
+class ProgramTree(ReleasedTree):
+    """The same on class data, with SCIP's programs for each candidate, as the paper has Gurobi's."""
+
+    def _predict(self, letter, means):
+        if letter == "A":
+            return means
+        strength = self.strength if letter == "R" else None
+        return np.array([solve_courses(mean, self.feasible.max_nonzero, strength)
+                         for mean in means])
 
 
 def tidy(records):

@@ -7,7 +7,7 @@ from constrained import reference
 from naive import best_cost, cuts
 
 from odtbook import experiments
-from odtbook.published import paper_model
+from odtbook.published import paper_model, solve_courses
 from odtbook.studies import constrained as study
 from odtbook.verdicts import corners
 from odtbook.verdicts.evidence import Records
@@ -51,6 +51,30 @@ def test_the_released_builder_evaluates_one_row_off():
     best = min(range(2, 17), key=cost)
     assert tree.threshold[0] == X[best, 0]           # a value, not a midpoint
     assert np.sum(X[:, 0] <= tree.threshold[0]) == best + 1
+
+
+@pytest.mark.parametrize("strength", [None, 10.0, 60.0, 1500.0])
+def test_the_programs_of_the_paper_predict_what_the_closed_forms_do(strength):
+    rng = np.random.default_rng(5)
+    for courses, n_targets in ((1, 3), (2, 5)):
+        feasible = paper_model("class", max_courses=courses)
+        means = rng.uniform(0, 100, (6, n_targets)) * (rng.random((6, n_targets)) < 0.6)
+        found = np.array([solve_courses(mean, courses, strength) for mean in means])
+        expected = feasible.project(means) if strength is None else np.clip(
+            means - strength / 2, 0, 100)
+        assert found == pytest.approx(expected, abs=0.05)
+
+
+def test_trees_by_programs_are_those_of_the_released_code(monkeypatch):
+    X, Y = study.table("class_500_3")
+    monkeypatch.setattr(study, "table", lambda dataset: (X[:60, :2], Y[:60]))
+    found = study.compare_variants("class_500_3", 2, 1, builder="programs")
+    closed = study.compare_variants("class_500_3", 2, 1, study.PROGRAMS, builder="released")
+    assert list(found) == list(study.PROGRAMS)
+    for name, folds in found.items():
+        assert len(folds["mse"]) == 1 < len(closed[name]["mse"])
+        assert folds["mse"][0] == pytest.approx(closed[name]["mse"][0], rel=1e-5)
+        assert folds["leaves"][0] == closed[name]["leaves"][0]
 
 
 def test_ensembles_and_tidy():
