@@ -1,6 +1,6 @@
-"""Fewest errors plus a price for each split, at any depth: ours and FastSmallTree of imodels.
+"""Fewest errors plus a price for each split, at any depth: ours and FastSmallTree or GOSDT.
 
-    python benchmarks/any_depth.py [--price .02 .01 .005] [--sets anneal ...] [--seeds 0]
+    python benchmarks/any_depth.py [--price .02 .01 .005] [--peer GOSDT] [--sets anneal ...]
 
 Both search the published 0/1 columns until the tree is proved, or a limit of wall time ends.  The
 price is a share of the rows; theirs counts leaves, one more than splits.  Where a limit ended
@@ -30,7 +30,7 @@ def run_ours(X, y, price, limit):
     return taken, model.report_.objective, model.report_.status == "optimal"
 
 
-def run_theirs(X, y, price, limit):
+def run_fast_small_tree(X, y, price, limit):
     """Return the same of FastSmallTree, whose cost is recomputed from its predictions."""
     from imodels import FastSmallTreeClassifier
     model = FastSmallTreeClassifier(regularization=price, time_limit=limit)
@@ -41,15 +41,31 @@ def run_theirs(X, y, price, limit):
     return taken, errors + price * len(y) * model.complexity_, model.optimal_
 
 
+def run_gosdt(X, y, price, limit):
+    """Return the same of GOSDT, whose result has shares of the rows; no cost without a proof."""
+    from gosdt import GOSDTClassifier
+    model = GOSDTClassifier(price, allow_small_reg=True, time_limit=int(limit))
+    taken, _ = timed(model.fit, X.to_numpy(np.int32), y.astype(np.int32))
+    result = model.result_
+    if result.status.name != "CONVERGED":
+        return taken, np.nan, False
+    splits = round((result.upperbound - result.model_loss) / price) - 1
+    return taken, round(result.model_loss * len(y)) + price * len(y) * splits, True
+
+
+PEERS = {"FastSmallTree": run_fast_small_tree, "GOSDT": run_gosdt}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--price", type=float, nargs="+", default=[0.02, 0.01, 0.005])
     parser.add_argument("--limit", type=float, default=12.0)
+    parser.add_argument("--peer", choices=PEERS, default="FastSmallTree")
     add_options(parser)
     parser.set_defaults(seeds=[0])
     options = parser.parse_args()
-    shared = Comparison("errors and a price", "any", "FastSmallTree", options)
-    counts = Counter()
+    shared = Comparison("errors and a price", "any", options.peer, options)
+    run_theirs, counts = PEERS[options.peer], Counter()
     for name, columns, labels in chosen_sets(options):
         for mark, X, y in forms(np.asarray(columns, np.uint8), labels, options.seeds):
             frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])

@@ -85,16 +85,14 @@ def fixed_cost(repeat=300):
               f"the rest {least - checked:.3f} ms (goal 1)")
 
 
-def compare_threads():
-    ratios = []
-    for name, depth in THREADED:
-        X, y = arrays(name)
-        runs = [[longest_thread(X, y, depth, n_jobs) for n_jobs in (1, 2)] for _ in range(3)]
-        assert len({errors for pair in runs for _, errors in pair}) == 1
-        one, two = (min(pair[j][0] for pair in runs) for j in range(2))
-        ratios.append(one / two)
-        print(f"{name:12} depth {depth} {one:9.3f} {two:9.3f} {ratios[-1]:9.2f}", flush=True)
-    print(f"geometric mean {np.exp(np.mean(np.log(ratios))):.2f}")
+def compare_threads(options):
+    for depth in (3, 4):
+        table = Comparison("errors, all thresholds, two threads", depth, "one thread", options)
+        for name, at in THREADED:
+            if at == depth:
+                X, y = arrays(name)
+                table.add(name, X.shape, *(partial(longest_thread, X, y, depth, n) for n in (2, 1)))
+        table.summary()
 
 
 def arrays(name):
@@ -124,7 +122,7 @@ def main():
         print(f"ready for {n_classes} classes after {time.process_time() - started:.1f} CPU s")
 
     if chosen.threads or chosen.fixed:
-        compare_threads() if chosen.threads else fixed_cost()
+        compare_threads(chosen) if chosen.threads else fixed_cost()
         return
     for depth in chosen.depth:
         table = Comparison("errors, all thresholds", depth, "ConTree", chosen)

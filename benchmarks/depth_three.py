@@ -6,12 +6,9 @@ Section 4.3.2 of the MurTree paper leaves open whether depth three deserves an a
 as depth two has.  Here is one for two classes and up to 32,767 rows of each.  It counts every
 triple of columns once, over packed rows and with the vector instructions of the search's kernels,
 without bounds and without a cache, and gives the least errors for all node budgets up to seven at
-once.  It runs in turns with the library's search for the largest budget, and with the same search
-without the similarity bound; all must find the same optimum.  All start from the same problem,
-with redundant rows and columns removed, and are timed until they know the least errors; ``fit`` is
-the time of ``MurTreeClassifier(3).fit`` from table to tree, the least of as many runs.
+once.  It runs in turns with the library's search for the largest budget; both must find the same
+optimum.  Both start from the same problem, with redundant rows and columns removed.
 
-``pairs`` are the pair counts of the search: half a table for each split whose children it counted.
 ``--made`` takes random tables of independent columns instead, with labels from a random tree of
 depth five, a tenth of them wrong.  ``--inside`` asks what triples would be worth in a search of
 depth four: the time of this search for each node of depth three that it studies, and the mean time
@@ -32,6 +29,7 @@ from functools import partial
 
 import numpy as np
 from lookahead import NOISE, made
+from turns import Comparison, add_options, forms, timed, wanted
 
 from odtbook.datasets import available, load
 from odtlib import MurTreeClassifier, MurTreeSearch
@@ -302,52 +300,45 @@ def shortest(solve, rounds):
 
 def compare_inside(options):
     """Compare the nodes that a search of depth four leaves to depth three with their triples."""
-    print(f"{'':27s} {'':6s} {'share of':>8s} {'CPU ms a node':>16s} triples by")
-    print(f"{'data set':14s} {'rows':>6s} {'cols':>5s} {'nodes':>6s} {'splits':>8s} "
-          f"{'triples':>8s} {'search':>7s} {'search':>10s}")
-    ratios = []
+    table = Comparison("a node of depth three inside depth four", 4, "triples", options)
     for name, X, y in load_sets(options):
         problem = prepare(X, y, 2)
-        counters = by_search(problem, 4)[1]
-        n_rows, p = problem.rows.shape
-        nodes, classes = counters["nodes"] - 1, np.repeat([0, 1], problem.class_sizes)
-        children = []
+        nodes, classes = (by_search(problem, 4)[1]["nodes"] - 1,
+                          np.repeat([0, 1], problem.class_sizes))
+        p, children = problem.rows.shape[1], []
         for j in np.linspace(0, p - 1, min(p, 20)).astype(int):
             for side in (0, 1):
                 has = problem.rows[:, j] == side
                 child = prepare(problem.rows[has], classes[has], 2, merge_rows=False)
                 if child.rows.size:
                     children.append(shortest(partial(by_triples, child), options.rounds))
-        if nodes == 0:
-            continue
-        search = shortest(partial(by_search, problem, 4), options.rounds) / nodes
-        ratios.append(np.mean(children) / search)
-        print(f"{name[:14]:14s} {n_rows:6d} {p:5d} {nodes:6d} "
-              f"{counters['depth_two_pairs'] / (nodes * p):8.2f} {1e3 * np.mean(children):8.3f} "
-              f"{1e3 * search:7.3f} {ratios[-1]:10.2f}", flush=True)
-    print(f"triples by search, geometric mean over {len(ratios)} sets: "
-          f"{np.exp(np.mean(np.log(ratios))):.2f}")
+        if nodes:
+            search = shortest(partial(by_search, problem, 4), options.rounds) / nodes
+            means = [(seconds, np.nan) for seconds in (search, np.mean(children))]
+            table.add(name, problem.rows.shape, *(lambda mean=mean: mean for mean in means))
+    table.summary()
 
 
 def load_sets(options):
-    """Yield name, table and classes of the data sets that were asked for."""
+    """Yield name, table and classes of the problems that were asked for."""
     if options.made is not None:
         for shape in [options.made] if options.made else MADE:
-            yield "made", *made(*shape, MADE_DEPTH)
+            yield f"made {shape[0]} x {shape[1]}", *made(*shape, MADE_DEPTH)
         return
     for name in available("murtree"):
-        if not name.endswith("_derived") and any(part in name for part in options.sets):
+        if not name.endswith("_derived") and wanted(name, options):
             data = load(name)
-            yield (name.removeprefix("murtree/"), np.asarray(data.X).astype(np.uint8),
-                   np.unique(data.y, return_inverse=True)[1])
+            X, y = np.asarray(data.X).astype(np.uint8), np.unique(data.y, return_inverse=True)[1]
+            for mark, rows, labels in forms(X, y, options.seeds):
+                yield name + mark, rows, labels
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sets", nargs="+", default=SETS, help="parts of names")
+    add_options(parser, rounds=9)
+    parser.set_defaults(sets=SETS)
     parser.add_argument("--made", type=int, nargs="*", metavar="N",
                         help="rows and columns of a random table (default: several)")
-    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--inside", action="store_true", help="ask about a search of depth four")
     parser.add_argument("--check", type=int, metavar="N", help="compare on N random tables")
     options = parser.parse_args()
@@ -357,34 +348,15 @@ def main():
     if options.inside:
         compare_inside(options)
         return
-    print(f"{'':27s} {'counts, millions':>23s} {'CPU milliseconds':>32s}   triples by")
-    print(f"{'data set':14s} {'rows':>6s} {'cols':>5s} {'triples':>7s} {'pairs':>7s} "
-          f"{'no bound':>8s} {'triples':>7s} {'search':>7s} {'no bound':>8s} {'fit':>7s} "
-          f"{'search':>8s} {'no bound':>8s}")
-    ratios = []
+    table = Comparison("errors", 3, "triples", options)
     for name, X, y in load_sets(options):
         problem = prepare(X, y, 2)
-        model = MurTreeClassifier(3)
-        solvers = [partial(by_triples, problem), partial(by_search, problem),
-                   partial(by_search, problem, similarity_bound=False), partial(model.fit, X, y)]
-        triples, search, no_bound, _ = (solve() for solve in solvers)    # compiles
-        errors = {triples[7], search[0], no_bound[0], model.report_.objective - problem.offset}
-        taken = np.full(len(solvers), np.inf)
-        for _ in range(options.rounds):
-            for k, solve in enumerate(solvers):
-                started = time.process_time()
-                solve()
-                taken[k] = min(taken[k], time.process_time() - started)
-        n_rows, p = problem.rows.shape
-        pairs = [found[1]["depth_two_pairs"] * p * (p + 1) / 2e6 for found in (search, no_bound)]
-        ratios.append(taken[0] / taken[1:3])
-        print(f"{name[:14]:14s} {n_rows:6d} {p:5d} {p * (p - 1) * (p - 2) / 6e6:7.3f} "
-              f"{pairs[0]:7.3f} {pairs[1]:8.3f} {1e3 * taken[0]:7.2f} {1e3 * taken[1]:7.2f} "
-              f"{1e3 * taken[2]:8.2f} {1e3 * taken[3]:7.2f} {ratios[-1][0]:8.2f} "
-              f"{ratios[-1][1]:8.2f}{'' if len(errors) == 1 else '  DIFFERENT OPTIMA'}", flush=True)
-    means = np.exp(np.log(ratios).mean(axis=0))
-    print(f"triples by search, geometric mean over {len(ratios)} sets: {means[0]:.2f}, without the "
-          f"similarity bound {means[1]:.2f}")
+        by_triples(problem)         # compiles
+        by_search(problem)
+        table.add(name, problem.rows.shape,
+                  partial(timed, lambda problem: by_search(problem)[0], problem),
+                  partial(timed, lambda problem: by_triples(problem)[7], problem))
+    table.summary()
 
 
 if __name__ == "__main__":

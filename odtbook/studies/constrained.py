@@ -406,7 +406,7 @@ class ReleasedTree:
 
 
 class ProgramTree(ReleasedTree):
-    """The same on class data, with SCIP's programs for each candidate, as the paper has Gurobi's."""
+    """The same on class data, with programs for each candidate: SCIP's in place of Gurobi's."""
 
     def _predict(self, letter, means):
         if letter == "A":

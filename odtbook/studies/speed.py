@@ -1,4 +1,4 @@
-"""Our times beside those of other packages, from ``data/speed.csv`` of the benchmarks."""
+"""Our times beside those of others, from the records that ``benchmarks`` writes into ``data``."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import pandas as pd
 from odtbook.experiments.book import book_root
 
 
-def comparisons():
+def comparisons(file="speed.csv"):
     """Return a row for each problem, with CPU seconds and how often ours goes into theirs.
 
+    ``file`` in ``data`` may be "speed_ways.csv", where "theirs" is another way of our own.
     ``ratio`` is missing where one of the two was stopped, or a proof of theirs was wrong
     (``stopped`` says which).  ``.attrs["provenance"]`` says when and where the runs were made.
     """
-    table = pd.read_csv(book_root() / "data" / "speed.csv")
+    table = pd.read_csv(book_root() / "data" / file)
     table["ratio"] = (table["theirs"] / table["ours"]).where(table["stopped"].isna())
     days, commits = sorted(set(table["date"])), sorted({c[:7] for c in table["commit"]})
     table.attrs["provenance"] = (
@@ -25,16 +26,17 @@ def comparisons():
 
 
 def summary(table, long=0.1):
-    """Return mean (geometric) and smallest ratio of each question, and of its ``long`` problems."""
+    """Return mean (geometric) and smallest ratio of each comparison, and of ``long`` problems."""
     def middle(ratios):
         return np.exp(np.log(ratios).mean())
 
     lines = []
-    for (question, depth), part in table.groupby(["question", "depth"]):
+    keys = ["question", "depth", "peer"]
+    for key, part in table.groupby(keys):
         proved = part.dropna(subset=["ratio"])
         large = proved.loc[proved["theirs"] >= long, "ratio"]
-        lines.append({"question": question, "depth": depth, "problems": len(proved),
+        lines.append({**dict(zip(keys, key, strict=True)), "problems": len(proved),
                       "mean": middle(proved["ratio"]), "smallest": proved["ratio"].min(),
                       "long": len(large), "mean, long": middle(large),
                       "smallest, long": large.min()})
-    return pd.DataFrame(lines).set_index(["question", "depth"])
+    return pd.DataFrame(lines).set_index(keys)

@@ -23,7 +23,7 @@ def test_means_leave_out_what_was_stopped(monkeypatch, tmp_path):
     (tmp_path / "data").mkdir()
     raw.to_csv(tmp_path / "data" / "speed.csv", index=False)
     monkeypatch.setattr(speed, "book_root", lambda: tmp_path)
-    line = speed.summary(speed.comparisons()).loc[("errors", 3)]
+    line = speed.summary(speed.comparisons()).loc[("errors", 3, "other 1.0")]
     assert line["problems"] == 3 and line["long"] == 2
     np.testing.assert_allclose(line["mean, long"], 8)
     np.testing.assert_allclose(line[["smallest", "smallest, long"]].astype(float), [0.01, 4])
