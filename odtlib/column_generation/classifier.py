@@ -258,7 +258,9 @@ class ColumnGenerationClassifier(CertifiedCandidates, CandidateTreeClassifier):
             watch=watch)
         bound, begin = np.inf, clock.elapsed
         try:
-            if search.integer == "branch-and-price":
+            if fit.objective <= fit.bound:
+                pass            # the tree to start from makes no error: no other is better
+            elif search.integer == "branch-and-price":
                 exact = BranchAndPrice(generation, start)
                 try:
                     exact.run()

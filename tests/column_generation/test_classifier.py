@@ -184,6 +184,16 @@ def test_choices_that_cannot_work_are_refused():
             4, splits=[[(0, t / 10) for t in range(60)]] * 15).fit(X, y)
 
 
+@pytest.mark.parametrize("integer", ["branch-and-price", "master", "diving"])
+def test_a_start_without_an_error_is_proved_at_once(integer):
+    X, y = data()
+    y = ((X[:, 0] > 4) & (X[:, 1] > 3)).astype(int)
+    model = column_generation(2, splits="all", integer=integer)
+    check(model, X, y)
+    assert model.report_.status == "optimal" and model.report_.objective == 0
+    assert model.report_.counters["iterations"] == len(model.iterations_) == 0
+
+
 def test_the_same_seed_gives_the_same_run():
     X, y = data(7)
     runs = [column_generation(3, n_trees=30, heuristic_pricing="pool",

@@ -118,15 +118,20 @@ class AdditiveObjective:
                                  "function.")
         made = self.statistics(X, np.array(y), np.ones(len(y)) if weight is None else
                                np.array(weight))    # copies: what it writes to them is lost
-        numbers, constant = made if isinstance(made, tuple) else (made, 0.0)
-        numbers = np.array(numbers, np.float64, ndmin=1)
+        try:
+            numbers, constant = made if isinstance(made, tuple) else (made, 0.0)
+            numbers, constant = np.array(numbers, np.float64, ndmin=1), float(constant)
+        except (TypeError, ValueError):
+            raise ValueError(f"statistics of {self!r} returned neither an array of numbers nor a "
+                             "pair of one and a number; return one row of numbers for each row, "
+                             "with what every tree costs anyway or without.") from None
         if numbers.ndim != 2 or len(numbers) != len(y) or numbers.shape[1] == 0:
             raise ValueError(f"statistics of {self!r} returned shape {numbers.shape} for {len(y)} "
                              "rows; return one row of numbers for each.")
         if not (np.isfinite(numbers).all() and np.isfinite(constant)):
             raise ValueError(f"statistics of {self!r} returned a number that is not finite; scale "
                              "the data, or leave such rows out.")
-        return numbers, float(constant)
+        return numbers, constant
 
     def _value(self, sums, rows):
         """Return what a leaf with some rows predicts, given their sums."""
