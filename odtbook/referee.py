@@ -154,16 +154,8 @@ def referee(tree: Any, X: ArrayLike, y: ArrayLike, *, max_depth: int | None = No
         raise ValueError("the tree is nested too deep to be read; give its predictions.") from None
     own = case.counted(given)
     notes = case.notes(given, own)
-    for name, limit, found in (("max_depth", max_depth, own.depth), ("max_nodes", max_nodes, 0)):
-        if limit is None and found is None:
-            raise ValueError("predictions or a number alone do not tell the depth of their tree; "
-                             "give max_depth.")
-        if limit is not None and (isinstance(limit, bool) or limit != int(limit) or limit < 0):
-            raise ValueError(f"{name} is {limit!r}; give a whole number of at least 0.")
-    depth = own.depth if max_depth is None else int(max_depth)
-    if not time_limit > 0:
-        raise ValueError(f"time_limit is {time_limit!r}; give seconds, more than 0.")
-    limits = {"max_depth": depth, "max_nodes": None if max_nodes is None else int(max_nodes)}
+    limits = _limits(max_depth, max_nodes, time_limit, own.depth)
+    depth = limits["max_depth"]
     model, proof = case.searched(limits, time_limit)
     found = case.counted(given_tree(model.tree_, case.X, case.X), predicted=True)
     if case.broken(found, limits):      # a fault of ours; nobody is accused with it
@@ -195,6 +187,21 @@ def referee(tree: Any, X: ArrayLike, y: ArrayLike, *, max_depth: int | None = No
     sentence = _sentence(status, case, subject, broken or unproved, claim, **cost)
     return Verdict(status, better=better, certificate=certificate, claim=claim, notes=notes,
                    sentence=sentence, **cost)
+
+
+def _limits(max_depth, max_nodes, time_limit, depth_of_tree):
+    """Return the limits on trees, the depth by default that of the tree; refuse other values."""
+    for name, limit, found in (("max_depth", max_depth, depth_of_tree),
+                               ("max_nodes", max_nodes, 0)):
+        if limit is None and found is None:
+            raise ValueError("predictions or a number alone do not tell the depth of their tree; "
+                             "give max_depth.")
+        if limit is not None and (isinstance(limit, bool) or limit != int(limit) or limit < 0):
+            raise ValueError(f"{name} is {limit!r}; give a whole number of at least 0.")
+    if not time_limit > 0:
+        raise ValueError(f"time_limit is {time_limit!r}; give seconds, more than 0.")
+    return {"max_depth": depth_of_tree if max_depth is None else int(max_depth),
+            "max_nodes": None if max_nodes is None else int(max_nodes)}
 
 
 def _sentence(status, case, subject, why, claim, objective, bound, better_objective):
