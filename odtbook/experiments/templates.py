@@ -11,6 +11,7 @@ from importlib import import_module
 from inspect import signature
 from pathlib import Path
 
+import numpy as np
 from sklearn.utils._param_validation import validate_parameter_constraints
 
 from odtbook.tables import is_file, read_table
@@ -29,9 +30,11 @@ class Template:
     """A notebook with a parameters cell: what a run of an experiment executes.
 
     The cell is tagged ``parameters`` and holds one assignment per line.  A comment
-    ``# one of: "cart", "local-search"`` limits a parameter to these values; a parameter called
-    ``dataset`` takes the name of a known data set or the path of a CSV file.  Integers pass for
-    floats; a parameter whose default is None takes any plain value.
+    ``# one of: "cart", "local-search"`` limits a parameter to these values, ``# a key of methods``
+    to the keys of a dictionary that the notebook makes, and ``# at least 0, at most 1`` a number;
+    all hold for each entry of a list.  A parameter called ``dataset`` takes the name of a known
+    data set or the path of a CSV file.  Integers pass for floats; a parameter whose default is None
+    takes any plain value.
     """
 
     def __init__(self, name, beside=None, notebook=None):
@@ -41,7 +44,8 @@ class Template:
         if cell is None:
             raise ValueError(f"{self.path.name} has no cell tagged 'parameters'; tag the one that "
                              "assigns its parameters.")
-        self.defaults, self.choices = _read_parameters(_source(cell), self.path)
+        self.defaults, self.choices, self.ranges = _read_parameters(
+            _source(cell), self.path, self._statements())
 
     def complete(self, parameters):
         """Check parameters and fill in the defaults."""
@@ -62,54 +66,74 @@ class Template:
                 raise ValueError(f"{name} = {brief(value)} has more than {LARGEST_VALUE} bytes")
         except ValueError as error:     # also of text that has no UTF-8
             raise ValueError(f"{self.path.name}: {error}.") from None
-        if not any(_same_kind(value, other) for other in allowed or [default]):
+        several = isinstance(default, list)
+        if not any(_same_kind(value, other)
+                   for other in (not several and allowed) or [default]):
             wanted = "a plain value" if default is None else f"{type(default).__name__}"
             raise ValueError(f"{self.path.name}: {name} = {brief(value)} is "
                              f"{type(value).__name__}; give {wanted}, like its default "
                              f"{default!r}.")
-        if allowed and value not in allowed:
-            raise ValueError(f"{self.path.name}: {name} = {brief(value)} is not one of "
-                             f"{', '.join(map(repr, allowed))}{suggestion(value, allowed)}.")
+        low, high, said = self.ranges.get(name, (-np.inf, np.inf, ""))
+        for one in value if several else [value]:
+            if allowed and one not in allowed:
+                raise ValueError(f"{self.path.name}: {name} = {brief(one)} is not one of "
+                                 f"{', '.join(map(repr, allowed))}{suggestion(one, allowed)}.")
+            if said and one is not None and not low <= one <= high:
+                raise ValueError(f"{self.path.name}: {name} = {brief(one)} is out of range; give "
+                                 f"{said}.")
         if name == "dataset" and not allowed:
             check_dataset(value)
 
     def refuse_values(self, points):
-        """Raise ValueError for a value that an estimator refuses to which the notebook gives it."""
+        """Raise ValueError for a value that is refused by what the notebook gives it to."""
         takers = self._takers()
         for name, value in {f"{pair}": pair for point in points for pair in point.items()}.values():
             for taker, parameter in takers.get(name, ()):
                 try:
                     validate_parameter_constraints(
-                        {parameter: taker._parameter_constraints[parameter]}, {parameter: value},
+                        {parameter: _constraints(taker)[parameter]}, {parameter: value},
                         taker.__name__)
                 except ValueError as error:
                     raise ValueError(f"{self.path.name}: {error}") from None
 
     def _takers(self):
-        """Return the classes that take each parameter as it is, with its name there."""
+        """Return what takes each parameter as it is, and says what it takes, with its name there.
+
+        They are classes, and functions that scikit-learn's ``validate_params`` guards.
+        """
         from odtlib.estimator import TreeClassifier
-        classes, takers = {}, {}
-        for cell in self.notebook["cells"]:
-            nodes = []
-            with contextlib.suppress(SyntaxError):      # of text, and of magics
-                nodes = ast.walk(ast.parse(_source(cell)))
-            for node in nodes:      # imports of the cell come before what they are used in
-                if isinstance(node, ast.ImportFrom) and f"{node.module}".startswith(
-                        ("odtlib", "odtbook.formulations", "sklearn")):
-                    module = import_module(node.module)
-                    classes |= {one.asname or one.name: getattr(module, one.name, None)
-                                for one in node.names}
-                taker = classes.get(node.func.id) if isinstance(node, ast.Call) and isinstance(
-                    node.func, ast.Name) else None
-                if hasattr(taker, "_parameter_constraints"):
-                    given = [*zip(signature(taker).parameters, node.args),
-                             *((word.arg, word.value) for word in node.keywords)]
-                    for parameter, value in given:
-                        if isinstance(value, ast.Name) and value.id in self.defaults:
-                            takers.setdefault(value.id, []).append((taker, parameter))
+        known, takers = {}, {}
+        for node in self._statements():     # imports of a cell come before what they are used in
+            if isinstance(node, ast.ImportFrom) and f"{node.module}".startswith(
+                    ("odtlib", "odtbook.formulations", "odtbook.studies", "sklearn")):
+                module = import_module(node.module)
+                known |= {one.asname or one.name: getattr(module, one.name, None)
+                          for one in node.names}
+            taker = known.get(node.func.id) if isinstance(node, ast.Call) and isinstance(
+                node.func, ast.Name) else None
+            if constraints := _constraints(taker):
+                given = [*zip(signature(taker).parameters, node.args),
+                         *((word.arg, word.value) for word in node.keywords)]
+                for parameter, value in given:
+                    if isinstance(value, ast.Name) and value.id in self.defaults and \
+                            parameter in constraints:
+                        takers.setdefault(value.id, []).append((taker, parameter))
         for name in set(TreeClassifier._parameter_constraints).difference(self.choices):
             takers.setdefault(name, [(TreeClassifier, name)])       # what all estimators take
         return takers
+
+    def _statements(self):
+        """Yield every part of the code of the notebook, cell by cell."""
+        for cell in self.notebook["cells"]:
+            with contextlib.suppress(SyntaxError):      # of text, and of magics
+                yield from ast.walk(ast.parse(_source(cell)))
+
+
+def _constraints(taker):
+    """Return what a class or function says that its parameters may be; nothing where it does not.
+    """
+    return getattr(taker, "_parameter_constraints", None) or getattr(
+        taker, "_skl_parameter_constraints", {})
 
 
 def read_notebook(path):
@@ -159,8 +183,9 @@ def _source(cell):
     return "".join(cell["source"])
 
 
-def _read_parameters(source, path):
-    defaults, choices = {}, {}
+def _read_parameters(source, path, code):
+    """Return defaults, values to choose from, and ranges, by the parameters; ``code`` is all."""
+    defaults, choices, ranges, keys = {}, {}, {}, {}
     try:
         statements = ast.parse(source).body
     except (MemoryError, RecursionError, SyntaxError, ValueError) as error:
@@ -177,14 +202,23 @@ def _read_parameters(source, path):
             raise ValueError(f"{path.name}: a parameter cannot be called {name!r}, records have "
                              "a column of this name; choose another.")
         defaults[name] = value
-        comment = re.search(r"#\s*one of:(.*)", source.splitlines()[statement.end_lineno - 1])
-        if comment:
+        line = source.splitlines()[statement.end_lineno - 1]
+        if limits := re.search(r"#\s*(at least ([\d.]*\d)(?:, at most ([\d.]*\d))?)", line):
+            ranges[name] = float(limits[2]), float(limits[3] or "inf"), limits[1]
+        if table := re.search(r"#\s*a key of (\w+)", line):
+            keys[name] = table[1]
+        if comment := re.search(r"#\s*one of:(.*)", line):
             try:
                 choices[name] = ast.literal_eval(f"[{comment[1]}]")
             except (SyntaxError, ValueError):
                 raise ValueError(f"{path.name}: the values after {comment[0][:20]!r} are not a "
                                  "list like `2, 3`.") from None
-    return defaults, choices
+    for node in code if keys else ():
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict):
+            choices |= {name: [key.value for key in node.value.keys
+                               if isinstance(key, ast.Constant)]
+                        for name, table in keys.items() if ast.unparse(node.targets[0]) == table}
+    return defaults, choices, ranges
 
 
 def _same_kind(value, default):
@@ -194,6 +228,8 @@ def _same_kind(value, default):
         return isinstance(default, bool) and isinstance(value, bool)
     if isinstance(default, float):
         return isinstance(value, int | float)
+    if isinstance(default, list) and default:
+        return isinstance(value, list) and all(_same_kind(one, default[0]) for one in value)
     return isinstance(value, type(default))
 
 

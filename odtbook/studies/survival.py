@@ -9,6 +9,7 @@ from importlib import import_module
 
 import numpy as np
 import pandas as pd
+from sklearn.utils._param_validation import StrOptions, validate_params
 
 MADE = "made"
 # Table -> package, fields of event and time, and columns left out: names, places, and the cause of
@@ -28,6 +29,7 @@ TABLES = {
 }
 
 
+@validate_params({"name": [StrOptions({MADE, *TABLES})]}, prefer_skip_nested_validation=True)
 def survival_table(name):
     """Return the features of a table, a data frame, and events and times as a structured array."""
     if name == MADE:

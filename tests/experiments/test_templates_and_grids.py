@@ -51,6 +51,17 @@ def test_wrong_parameters_are_refused(toy, parameters, says):
     ("survival --set max_depth=-1", "'max_depth' parameter of TreeClassifier must be"),
     ("column_generation --set sample_share=2", "'sample_share' parameter of ThresholdSampling"),
     ("milp --set n_jobs=0", "'n_jobs' parameter of TreeClassifier"),
+    ("survival --set table=gbsg", "'name' parameter of survival_table must be"),
+    ("constrained --set dataset=iris", "'dataset' parameter of table must be"),
+    ("constrained --set max_courses=0", "max_courses = 0 is out of range; give at least 1."),
+    ("constrained_ensembles --set n_estimators=-1", "give at least 1."),
+    ("continuous --set split=5", "split = 5 is out of range; give at least 0, at most 4."),
+    ("leaves --set sizes=[2,1]", "sizes = 1 is out of range; give at least 2."),
+    ("leaves --set method=forest", "is not one of 'exact', 'cart', 'pruned-cart'"),
+    ("does_it_pay --set method=tuned", "is not one of 'cart', 'exact', 'tuned-cart'"),
+    ("head_to_head --set method=carts", "did you mean 'cart'"),
+    ("murtree_perfect --set share=nan", "share = 'nan' is str; give float"),
+    ("referee_printed --set packages=['STReeD']", "did you mean 'STreeD'"),
 ])
 def test_a_value_that_an_estimator_refuses_is_said_once_before_the_runs(
         words, says, tmp_path, monkeypatch, capsys):
@@ -78,6 +89,24 @@ def test_no_value_of_the_book_s_grids_is_refused():
 def test_wrong_parameters_cells_are_refused(toy, parameters, says):
     with pytest.raises(ValueError, match=says):
         template_of(toy, parameters=parameters)
+
+
+@pytest.mark.parametrize(("line", "good", "bad", "says"), [
+    ("n = 1  # at least 1; of them", [1, 10**6], [0, -1], "out of range; give at least 1."),
+    ("n = 0.5  # at least 0, at most 1", [0, 1, 0.5], [-0.1, 1.01], "at least 0, at most 1"),
+    ("n = None  # at least 2", [None, 2], [1], "at least 2"),
+    ("n = [1]  # at least 1", [[], [1, 2]], [[1, 0]], "n = 0 is out of range"),
+    ("n = [1]", [[3]], [["a"], [1.5]], "is list; give list, like its default"),
+    ('n = ["p"]  # one of: "p", "q"', [["q", "p"]], [["p", "r"]], "'r' is not one of 'p', 'q'"),
+    ('n = "p"  # a key of table, below', ["p", "q"], ["r"], "'r' is not one of 'p', 'q'"),
+])
+def test_a_comment_says_what_a_parameter_may_be(toy, line, good, bad, says):
+    template = template_of(toy, parameters=line, run='table = {"p": 1, "q": [2, {"r": 3}]}')
+    for value in good:
+        assert template.complete({"n": value}) == {"n": value}
+    for value in bad:
+        with pytest.raises(ValueError, match=says):
+            template.complete({"n": value})
 
 
 def test_a_switch_may_have_more_values_than_two(toy):
