@@ -17,6 +17,7 @@ from odtbook import trying
 from odtbook.cli import main
 from odtbook.studies import does_it_pay
 from odtbook.tables import HANDED, handed, read_table
+from odtbook.try_command import _write
 from odtlib import DecisionTree
 
 UGLY = {table.name: table for table in tables()}
@@ -76,6 +77,26 @@ def test_page_in_a_browser(name, tmp_path, capsys):
         tree = DecisionTree.from_json(page.with_suffix(".json").read_text())
         assert page.with_suffix(".dot").read_text() == tree.to_dot()
         assert "nan" not in shown and "Does it pay here?" in shown
+
+
+@pytest.mark.parametrize("n, word", [(2, "no"), (14, "a rather long species "), (20, "x")])
+def test_a_confusion_table_of_many_classes_is_in_sight(n, word, tmp_path):
+    """On a desk its columns need no scrolling: the names above many of them stand upright."""
+    truth = np.tile([f"{word}{k}" for k in range(n)], 150)
+    shown = pd.crosstab(truth, truth, rownames=["class"], colnames=["predicted"])
+    cell = nbformat.v4.new_code_cell(id="confusion", outputs=[nbformat.v4.new_output(
+        "display_data", {"text/html": shown._repr_html_()})])
+    page = tmp_path / "p.html"
+    _write(page, nbformat.v4.new_notebook(cells=[cell]), {}, "t.csv", read_table(plain(60)))
+    with chromium() as browser:
+        tab = browser.new_context(viewport={"width": 1280, "height": 844}).new_page()
+        tab.goto(page.as_uri())
+        assert tab.evaluate("""[...document.querySelectorAll('.shown')].map(
+            e => e.scrollWidth <= e.clientWidth)""") == [True]
+        assert tab.evaluate("""[...document.querySelectorAll('thead tr:first-child th')].map(
+            e => getComputedStyle(e).writingMode)""") == [
+                "horizontal-tb", *n * ["vertical-rl" if n > 7 else "horizontal-tb"]]
+        assert tab.inner_text("main").count("150") == n
 
 
 def test_a_page_without_a_verdict_says_so_once(tmp_path, capsys):
