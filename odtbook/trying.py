@@ -886,8 +886,8 @@ def judge(question: Question) -> Judged:
     if 0.8 * len(rows) > FOREST and "forest" in names:
         lines.append(f"Each tree of the forest learns from a draw of {FOREST:,} rows.")
     if ended:
-        lines.append(f"The clock ended {count(ended, 'fit')}; with more time (--time) the trees may "
-                     "be better.")
+        lines.append(f"The clock ended {count(ended, 'fit')}; with more time (--time) the trees "
+                     "may be better.")
     if question.classes:
         largest = np.unique(table.y, return_counts=True)[1].max() / n
         lines.append(f"The largest class has {100 * largest:.1f} % of the rows: so much is right "
