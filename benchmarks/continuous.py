@@ -22,7 +22,6 @@ from functools import partial
 from unittest import mock
 
 import numpy as np
-from pycontree import ConTree
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
@@ -102,6 +101,7 @@ def arrays(name):
 
 
 def run_contree(X, y, depth):
+    from pycontree import ConTree
     model = ConTree(max_depth=depth, time_limit=3600)
     seconds, _ = timed(model.fit, X, y)
     return seconds, float((np.asarray(model.predict(X)) != y).sum())
