@@ -155,7 +155,7 @@ def _(records):
 def _(records):
     return ahead("Infeasible predictions at depth 24",
                  [one["infeasible"][-1] for one in _by_depth(records)], bar=10, more=False,
-                 unit="%", published="hardly any")
+                 unit="%", published="can be achieved")
 
 
 def _ranked(records, kind, names, *, last=False):
@@ -242,10 +242,8 @@ def _(records):
 def _(records):
     by_set = _errors(records, "class").groupby(level="dataset").mean()
     best = by_set.drop(columns=ORDINARY).mean().idxmin()
-    return [ahead(f"The ordinary tree is ahead of the best variant, {best}",
-                  100 * (by_set[best] / by_set[ORDINARY] - 1), unit="%"),
-            itself("The method predicts better than traditional ones",
-                   "conclusion: better; its own Figure 4: worse", "worse")]
+    return ahead(f"The ordinary tree is ahead of the best variant, {best}",
+                 100 * (by_set[best] / by_set[ORDINARY] - 1), unit="%")
 
 
 @paper.claim("F4", "b")
@@ -256,6 +254,16 @@ def _(records):
                   "0; 130.93 a fold",
                   f"{count.drop(ORDINARY).max():.0f}; {count[ORDINARY]:.2f} a fold",
                   "a count over all test rows")
+
+
+@paper.claim("F4", "d")
+def _(records):
+    printed = {"scores": published("birbil2024_figure2")["scores, MSE"].astype(float),
+               "cars": published("birbil2024_figure2")["cars, MSE"].astype(float),
+               "class": published("birbil2024_figure4")["MSE"].astype(float)}
+    return itself("The best variant errs less than the ordinary tree", "its own figures: " + (
+        ", ".join(f"{'less' if errors.drop(ORDINARY).min() < errors[ORDINARY] else 'more'} on "
+                  f"{name}" for name, errors in printed.items())), "")
 
 
 @paper.claim("F5", "a")

@@ -18,6 +18,7 @@ KINDS = ("exact", "statistical", "timing")
 LEVEL = 0.05        # of every test, one-sided: intervals are of 90 %
 FEWEST = 3          # lines of an interval
 HALF = 0.5          # share of its lines on which a contradiction must rest
+CONSISTENT = 0.8    # share of the lines that "consistently" needs
 TIMED = 1.29        # by which two timings of one setting differ in one paper (erratum 33)
 ITSELF = "the paper contradicts itself"
 
@@ -66,20 +67,23 @@ class Part:
         """Return the part with a further note."""
         return replace(self, note="; ".join(filter(None, [self.note, note])))
 
-    def guarded(self, covered=1.0, *, short=False, substitute=""):
+    def guarded(self, covered=1.0, *, short=False, substitute="", behind=False):
         """Return the part, undecided where its contradiction rests on too little.
 
         ``covered`` is the share of the paper's lines with a counterpart of ours, ``short`` says
         that our limit is below the paper's, ``substitute`` names what stands in for the paper's
-        program.  None of these refutes a paper.
+        program.  None of these refutes a paper.  A substitute for the method ``behind`` confirms
+        nothing either: a weaker program is easily beaten.
         """
         weak = [text for text, holds in (
             (f"{covered:.0%} of the paper's lines have a counterpart", covered < HALF),
             ("our limit is shorter than the paper's", short),
-            (f"by a substitute: {substitute}", substitute)) if holds]
+            (f"by a substitute{' for the method behind' * behind}: {substitute}", substitute),
+        ) if holds]
         if not weak or self.answer == "not run":
             return self
-        answer = "undecided" if self.answer == "contradicted" or covered < HALF else self.answer
+        answer = "undecided" if self.answer == "contradicted" or covered < HALF or behind \
+            else self.answer
         return replace(self, answer=answer).noted("; ".join(weak))
 
 

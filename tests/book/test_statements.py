@@ -92,3 +92,31 @@ def test_the_pricing_programs_reach_the_mean_of_enumeration():
     means = [float(number) for number in re.findall(r"([\d.]+) %", part.ours)]
     assert len(means) == 2 and abs(means[0] - means[1]) < 0.05
     assert "on 14 data sets" in part.ours
+
+
+def glued(page, monkeypatch):
+    """Run the code of a page; return its names, and what it puts into its text."""
+    import matplotlib.pyplot as plt
+    import myst_nb
+    texts, names = {}, {}
+    monkeypatch.setattr(myst_nb, "glue", lambda name, value, display=True: texts.__setitem__(
+        name, str(value)))
+    for found in cells_of(ROOT / f"{page}.ipynb"):
+        if found.cell_type == "code":
+            exec(found.source, names)
+    plt.close("all")
+    return names, texts
+
+
+def test_the_landing_page_states_nothing_that_its_linked_page_does_not_show(monkeypatch):
+    _, stated = glued("intro", monkeypatch)
+    names, texts = glued("chapters/does_it_pay", monkeypatch)
+    used = re.findall(r"\{glue:text\}`pay-([\w-]+)`", (
+        ROOT / "chapters" / "does_it_pay.ipynb").read_text(encoding="utf-8"))
+    shown = " ".join([*(texts[f"pay-{name}"] for name in used), names["shown"].to_string(),
+                      *(str(line) for line in names["lines"].values())])
+    landing = (ROOT / "intro.ipynb").read_text(encoding="utf-8")
+    stated.pop("land-verdicts")     # of the table of claims
+    for name, value in stated.items():
+        assert f"`{name}`" in landing
+        assert re.search(rf"(?<![\d.]){re.escape(value)}(?![\d.]*\d)", shown), (name, value)

@@ -352,6 +352,44 @@ def test_every_statement_of_a_lead_says_who_is_ahead(report):
                 half.name
 
 
+def test_a_poor_program_in_place_of_the_method_behind_confirms_nothing():
+    """A weaker solver than the paper's makes OCT and BinOCT easy to beat."""
+    def worse(table):
+        table.loc[table["solver"] == "cp-sat", ["train_accuracy", "test_accuracy"]] -= 0.3
+        return table
+    found = judge(["firat2020"], changed("milp_full", worse))
+    leads = [half for one in found.claims for half in one.statements if half.words["beats"] in (
+        "method|CGH|OCT", "method|CGH|BinOCT*")]
+    assert len(leads) == 4
+    for half in leads:
+        assert half.answer == "undecided" and half.first.test.answer == "confirmed", half.name
+
+
+def test_words_of_size_need_more_than_a_direction(report):
+    """"Much" and "remarkably" need half of what is printed, "consistently" four fifths."""
+    from odtbook.verdicts.rules import CONSISTENT, Gain, Share
+    seen = 0
+    for one in report.claims:
+        for half in one.statements:
+            tests = [part.test for part in half.parts if part.counts and part.test is not None]
+            if re.search(r"\b(much|remarkably)\b", half.words["quote"]):
+                seen += 1
+                assert all(test.bar > 0 for test in tests if isinstance(test, Gain)), half.name
+            if "consistently" in half.words["quote"] and tests:
+                seen += 1
+                assert CONSISTENT in [test.bar for test in tests if isinstance(test, Share)], \
+                    half.name
+    assert seen == 6
+
+
+def test_every_size_that_a_statement_names_is_asked_for(report):
+    """Time grows with depth, rows and features: three questions, and not one."""
+    half, = [half for half in report.find("firat2020 F2").statements
+             if "(depth, rows, features)" in half.words["quote"]]
+    for size in ("depth", "rows", "features"):
+        assert any(size in part.says for part in half.parts if part.counts)
+
+
 # ------------------------------------------------------------------ claims can fail
 
 

@@ -78,6 +78,7 @@ def test_nothing_weak_refutes_a_paper(weak):
 
 def test_a_substitute_may_confirm_but_fewer_than_half_of_the_lines_may_not():
     assert part("confirmed").guarded(0.5, substitute="x").answer == "confirmed"
+    assert part("confirmed").guarded(substitute="x", behind=True).answer == "undecided"
     assert part("confirmed").guarded(0.49).answer == "undecided"
     assert part("contradicted").guarded(0.5).answer == "contradicted"
     assert part("contradicted").guarded(1.0) == part("contradicted")
