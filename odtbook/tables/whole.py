@@ -12,6 +12,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from odtbook.tables.columns import FEW_ROWS, MOST_EXACT, understand
 from odtbook.tables.words import be, count, listed
@@ -256,37 +257,61 @@ def _sum_of(X, y):
 def _gives_away(column, y, task):
     """Return in words how well one column alone tells the target, if it hardly errs; else "".
 
-    Words by what is most frequent beside each, numbers by one cut, a quantity by its order.
+    By its values, or by where it has gaps.
     """
-    known = column.notna().to_numpy()
-    n, values, y = int(known.sum()), column[known], y[known]
-    if column.dtype == object:
+    known, told = column.notna().to_numpy(), ""
+    if known.sum() >= max(10, len(known) / 2) and column.nunique() > 1:
+        told = _tells(column[known], y[known], task, known.all())
+    if not told and not known.all() and (
+            told := _tells(pd.Series(np.where(known, "known", ""), dtype=object), y, task)):
+        told += ", by where it has gaps"
+    return told
+
+
+def _tells(values, y, task, everywhere=True):
+    """Return in words how well values tell the target; ``everywhere``: each row has one.
+
+    Words by what is most frequent beside each, or by their mean; numbers by a cut for each class
+    but one, or by their order and up to 19 cuts.
+    """
+    words, n = values.dtype == object, len(y)
+    if words:
         values = values.astype(str)
-    if n < max(10, len(known) / 2):
-        return ""
+    else:
+        ranks = values.rank(method="dense").to_numpy()[:, None]     # trees have float32
     if task == "regression":
-        if column.dtype == object:
-            y = pd.Series(y, values.index)
-            rest = np.var(y - y.groupby(values).transform("mean")) / np.var(y)
-            return f"nearly (it explains {100 * (1 - rest):.1f} % of the variance)" \
-                if rest <= 0.03 and values.nunique() <= n / 10 else ""
-        same = abs(values.corr(pd.Series(y, values.index), method="spearman"))
-        return f"nearly (rank correlation {same:.3f})" if same >= 0.97 else ""
-    counts, right, how = np.sort(np.unique(y, return_counts=True)[1]), 0, ""
-    base = n - counts[-1]
+        y = y / (np.abs(y).max() or 1.0)
+        if np.std(y) == 0:
+            return ""
+        y = (y - np.mean(y)) / np.std(y)
+        if words:
+            means = pd.Series(y, values.index).groupby(values).transform("mean")
+            share = 1 - np.var(y - means) / np.var(y) if values.nunique() <= n / 10 else 0
+        else:
+            same = abs(values.corr(pd.Series(y, values.index), method="spearman"))
+            if same >= 0.97:
+                return f"nearly (rank correlation {same:.3f})"
+            share = DecisionTreeRegressor(max_leaf_nodes=20, min_samples_leaf=max(5, n // 50)).fit(
+                ranks, y).score(ranks, y)
+        return f"nearly (it explains {100 * share:.1f} % of the variance)" if share >= 0.97 else ""
+    counts = np.sort(np.unique(y, return_counts=True)[1])
+    base, right, how, most = n - counts[-1], 0, "", 0.1
+    every = "in every row" if everywhere else f"in all {n:,} rows that have it"
     if values.nunique() <= max(2, n / 10):
         right = _most_frequent(values, y)
-        if right == n:
-            return "in every row"
-    if column.dtype != object:
-        if n - counts[-2:].sum() > 0.1 * base:      # a cut has two sides
-            return ""
+        if right == n and base:
+            return every
+    if not words and n - counts[-2:].sum() <= 0.1 * base:       # a cut has two sides
         seen = contingency_matrix(values, y, dtype=np.int32)    # values go up
         below = seen.cumsum(axis=0, dtype=np.int32)
         hits = below.max(axis=1) + (below[-1] - below).max(axis=1)
         right = int(hits.max())
         how = f" (one cut, at {number_text(np.unique(values)[hits.argmax()])})"
+    elif not words and len(counts) <= MANY_LEVELS:
+        tree = DecisionTreeClassifier(max_leaf_nodes=len(counts), random_state=0).fit(ranks, y)
+        right, most = int((tree.predict(ranks) == y).sum()), 0.03
+        how = f" ({tree.get_n_leaves() - 1} cuts)"
     wrong = n - right
-    if wrong > 0.1 * base or base < 10:
+    if wrong > most * base or base < 10:
         return ""
-    return f"in {right:,} of {n:,} rows{how}" if wrong else f"in every row{how}"
+    return f"in {right:,} of {n:,} rows{how}" if wrong else f"{every}{how}"

@@ -13,6 +13,7 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from tables.ugly import arrow, plain, tables
 
 from odtbook.tables import files, read_table, source_of
@@ -516,3 +517,39 @@ def test_arff_as_weka_writes_it(quote, tmp_path):
     path.write_text("{0 1, 2 3}\n")
     with pytest.raises(ValueError, match="no attributes, or no data"):
         read_table(path, "class")
+
+
+@pytest.mark.parametrize("name", ["one cut", "a flag", "two cuts", "four cuts", "gaps", "known",
+                                  "gaps of words", "gaps and a quantity", "chance"])
+def test_a_column_that_gives_the_target_away_is_said_whatever_way_it_does(name):
+    """Of a quantity or of many classes by cuts, and of anything by where a column has gaps."""
+    rng = np.random.default_rng(0)
+    n = 300
+    x, yes, noise = rng.normal(size=n), rng.random(n) < 0.3, rng.normal(size=n)
+    answer = np.where(yes, "yes", "no")
+    leak, y, says = {
+        "one cut": (x, 1000 * (x > 0.3) + noise, "nearly (it explains 100.0 % of the variance)"),
+        "a flag": (yes + 0.0, 1000 * yes + noise, "nearly (it explains 100.0 % of the variance)"),
+        "two cuts": (x, np.select([x < -0.5, x < 0.6], ["a", "b"], "c"), "in every row (2 cuts)"),
+        "four cuts": (x, pd.cut(x, [-9, -1, -0.3, 0.3, 1, 9]).astype(str), "in every row (4 cuts)"),
+        "gaps": (np.where(yes, x, np.nan), answer, "in every row, by where it has gaps"),
+        "known": (np.where(yes, np.nan, 5.0), answer, "in every row, by where it has gaps"),
+        "gaps of words": (np.where(yes, rng.choice(["u", "v"], n), None), answer,
+                          "in every row, by where it has gaps"),
+        "gaps and a quantity": (np.where(yes, x, np.nan), 1000 * yes + noise,
+                                "nearly (it explains 100.0 % of the variance), by where it has "
+                                "gaps"),
+        "chance": (np.where(yes, x, np.nan), rng.permutation(answer), "")}[name]
+    frame = pd.DataFrame({"a": rng.normal(size=n), "leak": leak, "b": rng.normal(size=n), "y": y})
+    frame.loc[rng.random(n) < 0.2, "b"] = np.nan
+    frame["c"] = np.where(rng.random(n) < 0.2, np.nan, 7.0)     # which says nothing, without notice
+    told = re.findall("'(.)' alone tells|'leak' alone tells 'y' (.*);",
+                      str(read_table(frame, "y").report))
+    assert told == ([("", says)] if says else [])
+
+
+def test_features_that_foretell_well_are_no_leaks():
+    for bunch in (load_iris, load_wine, load_breast_cancer):
+        data = bunch(as_frame=True)
+        frame = data.data.assign(y=data.target_names[data.target])
+        assert "alone tells" not in str(read_table(frame, "y").report)
