@@ -4,7 +4,7 @@ import heapq
 import re
 
 import numpy as np
-from pages import ROOT, cells_of
+from pages import ROOT, cells_of, prose
 from scipy.optimize import linprog
 
 from odtbook import experiments
@@ -92,6 +92,24 @@ def test_the_pricing_programs_reach_the_mean_of_enumeration():
     means = [float(number) for number in re.findall(r"([\d.]+) %", part.ours)]
     assert len(means) == 2 and abs(means[0] - means[1]) < 0.05
     assert "on 14 data sets" in part.ours
+
+
+def test_what_is_no_error_is_not_under_what_is_wrong():
+    """Open questions and later results are no errors of a paper."""
+    errata = (ROOT / "chapters" / "appendices" / "errata.ipynb").read_text(encoding="utf-8")
+    right = {int(number) for number in re.findall(
+        r"\*\*(\d+)\. (?:Not an error|A later result)", errata)}
+    assert right >= {9, 18, 21, 35}
+    seen = 0
+    for path in sorted((ROOT / "chapters").glob("*_replication.ipynb")):
+        said = prose(path)
+        wrong = said.partition("## What is wrong in the paper")[2].partition("\n## ")[0]
+        assert "pen question" not in wrong, path
+        for entries in re.findall(r"Entries ([^\[]*) of the \[errata\]", said):
+            for first, last in re.findall(r"(\d+)(?: to (\d+))?", entries):
+                seen += 1
+                assert not right & set(range(int(first), int(last or first) + 1)), path
+    assert seen > 10
 
 
 def glued(page, monkeypatch):
