@@ -25,7 +25,7 @@ def pl(tool):
 
 def small_estimator(name):
     estimator = class_of(name)(**options_of(name))
-    wanted = {"max_depth": 2, "time_limit": 5.0, "random_state": 0}
+    wanted = {"max_depth": 2, "time_limit": 5.0, "random_state": 0, "n_estimators": 10}
     known = estimator.get_params()
     return estimator.set_params(**{key: wanted[key] for key in wanted if key in known})
 
