@@ -506,11 +506,12 @@ def fit_tree(question: Question) -> Found:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model, _ = _fitted(question, model, rows)
-    lines += dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning)
+    said = [*dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning),
+            *(note for note in model.report_.notes if not note.startswith("uses "))]
+    lines += [f"{line[0].upper()}{line[1:].rstrip('.')}." for line in said]
     if len(rows) > 2 * TUNED:
         lines.append(f"The size of the tree was chosen on {2 * TUNED:,} of the {len(rows):,} rows; "
                      "it is fitted to all of them.")
-    lines += [note for note in model.report_.notes if not note.startswith("uses ")]
     return Found(question, model, lines, model.apply(table.X))
 
 

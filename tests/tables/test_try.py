@@ -272,6 +272,18 @@ def test_a_class_that_no_leaf_answers_is_named():
     assert len(said) == 2 and "No row" not in str(said)
 
 
+def test_what_the_fit_says_is_said_in_sentences():
+    """Of one leaf, and of a column of many words."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"town": [f"t{k}" for k in rng.integers(0, 60, 400)],
+                          "y": rng.permutation(np.repeat(["p", "q"], [300, 100]))})
+    said = trying.fit_tree(trying.ask(read_table(frame, "y", task="classification"), max_depth=1,
+                                      metric="accuracy", seconds=60)).lines
+    assert "One leaf: no tree within the limits costs less." in said
+    assert any(line.startswith("Feature town has 47 categories") for line in said)
+    assert all(line[0].isupper() and line[-1] == "." and line[-2] != "." for line in said)
+
+
 def test_of_two_bounds_of_one_side_the_tighter_is_said():
     frame = pd.DataFrame({"x": np.arange(160) / 2, "g": np.arange(160) % 3})
     frame["y"] = [f"c{k}" for k in np.arange(160) // 40]
