@@ -35,6 +35,9 @@ class ThresholdSampling(SearchOptions):
         one.
     node_candidates : int, "all" or None, default=None
         The same for each other node; None keeps the papers' ``100 // n``.
+    add_cart : bool, default=False
+        Whether the splits of the CART of all rows are added to those kept, as the texts of both
+        papers say.  By default they count among them, as in the program of Patel et al.
     backend : {"compiled", "sklearn"}, default="compiled"
         What grows the trees; the two differ where splits are equally good.
 
@@ -49,6 +52,7 @@ class ThresholdSampling(SearchOptions):
     stopping: str = "fixed"
     root_candidates: int | str | None = None
     node_candidates: int | str | None = None
+    add_cart: bool = False
     backend: str = "compiled"
 
     _parameter_constraints = {
@@ -57,6 +61,7 @@ class ThresholdSampling(SearchOptions):
         "stopping": [StrOptions({"fixed", "no-new-root"})],
         "root_candidates": [_COUNT, StrOptions({"all"}), None],
         "node_candidates": [_COUNT, StrOptions({"all"}), None],
+        "add_cart": ["boolean"],
         "backend": [StrOptions({"compiled", "sklearn"})],
     }
 

@@ -156,11 +156,8 @@ def sample_splits(X, y, n_classes, sample_weight=None, *, max_depth=4, n_trees=3
         Positive weight of every row (default: one).
     max_depth : int, default=4
         Depth of the trees, at least 1.
-    n_trees, sample_share, stopping, root_candidates, node_candidates
+    n_trees, sample_share, stopping, root_candidates, node_candidates, add_cart
         As in :class:`odtlib.column_generation.ThresholdSampling`.
-    add_cart : bool, default=False
-        Whether the splits of the CART of all rows are added to those kept, as the texts of both
-        papers say.  By default they count among them, as in the program of Patel et al.
     backend : {"compiled", "sklearn"}, default="compiled"
         What grows the trees, see :class:`TreeSampler`.
     n_jobs : int or None, default=1

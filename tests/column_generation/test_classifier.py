@@ -50,6 +50,7 @@ CHOICES = [
     {"integer": "branch-and-price"}, {"heuristic_pricing": "pool", "pricing": None},
     {"backend": "sklearn"}, {"stopping": "no-new-root", "n_trees": 20},
     {"root_candidates": "all", "node_candidates": 2},
+    {"add_cart": True, "root_candidates": 1, "node_candidates": 1},
 ]
 
 

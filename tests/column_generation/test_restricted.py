@@ -173,6 +173,22 @@ def test_the_report_says_that_the_time_limit_cut_the_sample_short():
     assert "sample" not in RestrictedTreeClassifier(1).fit(X, y).report_.proof
 
 
+def test_the_splits_of_cart_may_be_added_to_those_kept():
+    """The rule of the papers' texts: never fewer candidates, never a worse tree."""
+    more = 0
+    for seed in range(8):
+        random = np.random.RandomState(seed)
+        X, y = random.rand(40, 3), random.randint(0, 2, 40)
+        added, counted = (RestrictedTreeClassifier(2, sampling=ThresholdSampling(
+            n_trees=20, sample_share=0.5, root_candidates=2, node_candidates=2,
+            add_cart=add)).fit(X, y) for add in (True, False))
+        for kept, fewer in zip(added.problem_.splits, counted.problem_.splits, strict=True):
+            assert set(kept) >= set(fewer)
+            more += len(kept) - len(fewer)
+        assert added.report_.objective <= counted.report_.objective
+    assert more > 0
+
+
 def test_a_time_limit_returns_a_tree_and_no_proof():
     random = np.random.RandomState(0)
     X, y = random.rand(3000, 10), random.randint(0, 2, 3000)
