@@ -286,6 +286,46 @@ def pandas_frame(X):
     return pandas_frame(pd.DataFrame(columns))
 
 
+def ready_rows(X, types):
+    """Return rows as an array of the first of the types, if not of another; else None.
+
+    Only rows in which nothing can be wrong: of numbers that are all finite.
+    """
+    if hasattr(X, "iloc") and hasattr(X, "columns"):
+        check_columns(X)
+        if not all(isinstance(kind, np.dtype) and kind.kind in "biuf" for kind in set(X.dtypes)) \
+                or set(map(type, X.columns)) != {str}:
+            return None
+        X = X.to_numpy()
+    if type(X) is not np.ndarray or X.ndim != 2 or X.size == 0 or X.dtype.kind not in "biuf":
+        return None
+    X = np.asarray(X, X.dtype if X.dtype in types else types[0], order="C")
+    return X if sums_up(X) else None
+
+
+def ready_targets(y, n_rows, options):
+    """Return labels, or with ``options`` targets, as an array if nothing can be wrong, else None.
+
+    ``options`` are those of scikit-learn's ``validate_data``.
+    """
+    values = np.asarray(y) if hasattr(y, "iloc") and hasattr(y, "dtype") else y
+    if (type(values) is not np.ndarray or values.shape[:1] != (n_rows,) or values.size == 0
+            or values.ndim > 1 + ("multi_output" in options)):
+        return None
+    ready = not options and is_text(values) or (
+        values.dtype == y.dtype and values.dtype.kind in ("biuf" if options else "biu")
+        and sums_up(values))
+    return values if ready else None
+
+
+def set_features(estimator, X):
+    """Set what scikit-learn's ``validate_data`` sets for an array, or a frame with names."""
+    estimator.n_features_in_ = X.shape[1]
+    vars(estimator).pop("feature_names_in_", None)
+    if hasattr(X, "columns"):
+        estimator.feature_names_in_ = np.array(X.columns, object)
+
+
 def sums_up(values):
     """Return whether an array surely has no NaN and no infinite number, from its sum."""
     if values.dtype.kind != "f":
@@ -350,6 +390,8 @@ def check_targets_given(y, numeric=False):
         values = values.reshape(len(values), -1)
     except (TypeError, ValueError):
         return                          # refused elsewhere, in other words
+    if is_text(values):
+        return
     if values.dtype.kind == "O":
         for row, value in enumerate(values[:, 0] if values.shape[1] else ()):
             if not isinstance(value, Hashable | list):
@@ -538,8 +580,32 @@ def check_labels(y):
         raise
 
 
+def is_text(values):
+    """Return whether all values of an array are text."""
+    return values.dtype.kind == "U" or values.dtype.kind == "O" and \
+        set(map(type, values.ravel().tolist())) == {str}
+
+
+def coded(y, check):
+    """Return the labels, sorted, and the position of each entry among them, as int64.
+
+    ``check`` looks at what may be no labels; it warns where they seem targets of a regression.
+    """
+    plain = isinstance(y, np.ndarray) and (y.dtype.kind in "biU" or is_text(y))
+    if not plain:
+        check(y)
+    labels, codes = encoded(np.asarray(y).ravel())
+    if plain and 2 * len(labels) > len(y):
+        check(y)
+    return labels, codes.astype(np.int64, copy=False)
+
+
 def encoded(y):
     """Return the labels of a vector, sorted, and the position of each entry among them."""
+    if is_text(y):
+        labels = sorted(set(y.tolist()))            # quicker than to sort the rows
+        place = {label: k for k, label in enumerate(labels)}
+        return np.array(labels, y.dtype), np.array([place[label] for label in y.tolist()])
     if y.dtype.kind in "bi" and len(y):
         whole = y.astype(np.int64, copy=False)
         low, high = int(whole.min()), int(whole.max())

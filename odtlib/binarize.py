@@ -17,7 +17,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -30,12 +30,17 @@ from sklearn.utils.validation import (
 )
 
 from odtlib._validation import (
+    EXACT,
+    WithParameters,
     check_columns,
     check_length,
     check_values,
+    coded,
     fault_of_rows,
     pandas_frame,
+    ready_rows,
     refuse_array,
+    set_features,
     with_plain_parameters,
 )
 from odtlib.columns import CELLS_AT_A_TIME, Columns, categories_of
@@ -59,7 +64,7 @@ SHARE_OF_TIME = 0.25
 MOST_OF_SOME = 2000
 
 
-class _Binarizer(TransformerMixin, BaseEstimator):
+class _Binarizer(TransformerMixin, WithParameters):
     """Read a table, ask the subclass for the cuts of every numeric feature, make the columns."""
 
     _parameter_constraints = {
@@ -75,12 +80,13 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         self.handle_unknown = handle_unknown
         self.ordered_categories = ordered_categories
 
-    def _cuts(self, values, counts, clock):
-        """Return the sorted cuts of one numeric feature; cut ``i`` lies before ``values[i]``.
+    def _cuts(self, counts, first, clock):
+        """Return whether there is a cut before each value of some numeric features, (n_values,).
 
-        ``values`` are its distinct values, ascending; ``counts`` (n_values, n_classes) says how
-        many rows of each class have each value (one class when the classes are not needed).  When
-        ``clock`` has expired, cuts may be missing.
+        The distinct values of the features, ascending, stand one feature after the other; ``first``
+        (n_features,) says where each begins, and no cut lies there.  ``counts`` (n_classes,
+        n_values) says how many rows of each class have each value (one class when the classes are
+        not needed).  When ``clock`` has expired, cuts may be missing.
         """
         raise NotImplementedError
 
@@ -123,32 +129,39 @@ class _Binarizer(TransformerMixin, BaseEstimator):
             for j in self.categories_:
                 table[:, j] = self._put_in_order(j, table[:, j], worth, weight)
 
-        # of the columns of each feature: the feature, lower and upper end, value if missing
-        columns = [(np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0, np.int8))]
+        ends, gaps = {}, []           # of the columns of each feature; whether it misses values
         self._neighbours = {}         # of each feature thresholds, and the values beside them
-        for j in range(table.shape[1]):
+        step = max(1, MOMENT_CELLS // (len(table) * (n_classes + 1)))       # features at a time
+        for begin in range(0, table.shape[1], step):
             if clock.expired and table.size > MOMENT_CELLS:
                 break
-            missing = np.isnan(table[:, j])
-            if missing.all():
-                continue
-            if j in self.categories_:
-                lower, upper = _category_intervals(len(self.categories_[j]),
-                                                   self.ordered_categories)
-            else:
-                present = ~missing if missing.any() else slice(None)
-                lower, upper = self._numeric_intervals(j, table[present, j], codes[present],
-                                                       n_classes, clock)
+            rows = np.ascontiguousarray(table[:, begin:begin + step].T)
+            missing = np.isnan(rows)
+            gaps += missing.any(axis=1).tolist()
+            some = (begin + np.flatnonzero(~missing.all(axis=1))).tolist()
+            ends.update({j: _category_intervals(len(self.categories_[j]), self.ordered_categories)
+                         for j in some if j in self.categories_})
+            numbers = [j for j in some if j not in self.categories_]
+            if numbers:
+                rows = rows[np.subtract(numbers, begin)]
+                ends.update(self._numeric_intervals(numbers, rows, codes, n_classes, clock))
+        self.complete_ = not clock.expired
+        # of each column lower and upper end, and its value if that of the feature is missing
+        columns, features = [(np.zeros(0), np.zeros(0), np.zeros(0))], sorted(ends)
+        for j in features:
+            lower, upper = ends[j]
             value = np.full(len(lower), -1)
-            if missing.any() and not self._keeps_numbers:
+            if gaps[j] and not self._keeps_numbers:
                 # each twice, and one that says whether the value is missing
                 lower, upper = (np.append(np.repeat(end, 2), np.inf) for end in (lower, upper))
                 value = np.append(np.arange(len(lower) - 1) % 2, 1)
-            elif missing.any() and not len(lower):      # one category, or none
+            elif gaps[j] and not len(lower):      # one category, or none
                 lower, upper, value = np.array([-0.5]), np.array([0.5]), np.array([-1])
-            columns.append((np.full(len(lower), j), lower, upper, value.astype(np.int8)))
-        self.complete_ = not clock.expired
-        self.feature_, self.lower_, self.upper_, self.missing_ = map(np.concatenate, zip(*columns))
+            columns.append((lower, upper, value))
+        self.lower_, self.upper_, value = map(np.concatenate, zip(*columns))
+        self.feature_ = np.repeat(np.array(features, np.int64),
+                                  [len(lower) for lower, *_ in columns[1:]])
+        self.missing_ = value.astype(np.int8)
 
         bound = np.where(self.lower_ == -np.inf, self.upper_, self.lower_)
         self.threshold_ = np.where(np.isin(self.feature_, list(self.categories_)), np.nan, bound)
@@ -366,18 +379,42 @@ class _Binarizer(TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def _numeric_intervals(self, j, x, codes, n_classes, clock):
-        """Return lower and upper ends of a numeric feature's columns."""
-        values, position = np.unique(x, return_inverse=True)
-        if np.array_equal(values, [0.0, 1.0]):
-            return np.array([0.5]), np.array([np.inf])   # the feature itself: 1 when x > 0.5
-        if len(values) < 2:
-            return np.zeros(0), np.zeros(0)
-        counts = np.bincount(position * n_classes + codes, minlength=len(values) * n_classes)
-        cuts = self._cuts(values, counts.reshape(len(values), n_classes), clock)
-        thresholds = midpoint(values[cuts - 1], values[cuts]) + 0.0  # + 0.0: never -0.0
-        self._neighbours[j] = thresholds, values[cuts - 1], values[cuts]
-        return np.full(len(cuts), -np.inf), thresholds
+    def _numeric_intervals(self, features, rows, codes, n_classes, clock):
+        """Return lower and upper ends of the columns of some numeric features, by feature.
+
+        ``rows`` (n_features, n_rows) holds their values, of each at least one that is not missing.
+        """
+        order = np.argsort(rows, axis=1)
+        codes = codes.take(order)
+        order += np.arange(0, rows.size, rows.shape[1])[:, None]
+        rows = rows.take(order)
+        new = np.ones(rows.shape, bool)
+        new[:, 1:] = rows[:, 1:] != rows[:, :-1]
+        values, place = rows[new], np.cumsum(new).reshape(rows.shape) - 1
+        last = place[:, -1]                     # of the values of each feature
+        counts = np.bincount((codes * len(values) + place).ravel(),
+                             minlength=n_classes * len(values)).reshape(n_classes, len(values))
+        known = ~np.isnan(values)               # missing values are last, each another
+        if not known.all():
+            values, counts, last = values[known], counts[:, known], (np.cumsum(known) - 1)[last]
+        first = np.append(0, last[:-1] + 1)
+        cut = self._cuts(counts, first, clock)
+        # 0/1 features are kept as they are: 1 when x > 0.5
+        kept = (last - first == 1) & (values[first] == 0) & (values[last] == 1)
+        cut[last[kept]] = False
+        cuts = np.flatnonzero(cut)
+        low, high = values[cuts - 1], values[cuts]
+        thresholds = midpoint(low, high) + 0.0      # + 0.0: never -0.0
+        lower, ends = np.full(len(cuts), -np.inf), {}
+        stop = np.searchsorted(cuts, last, side="right").tolist()
+        for j, begin, end, as_it_is in zip(features, [0, *stop], stop, kept.tolist()):
+            own = slice(begin, end)
+            ends[j] = lower[own], thresholds[own]
+            if as_it_is:
+                ends[j] = np.array([0.5]), np.array([np.inf])
+            elif begin < end:
+                self._neighbours[j] = thresholds[own], low[own], high[own]
+        return ends
 
     def _class_codes(self, y, n_rows):
         if y is None:
@@ -385,10 +422,10 @@ class _Binarizer(TransformerMixin, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None: it "
                 "places its cuts where the class changes (QuantileBinarizer works without y)."
             )
-        y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
-        check_length("y", y, n_rows)
-        classes, codes = np.unique(y, return_inverse=True)
+        if not (isinstance(y, np.ndarray) and y.ndim == 1):
+            y = column_or_1d(y, warn=True)
+        classes, codes = coded(y, check_classification_targets)
+        check_length("y", codes, n_rows)
         return codes, len(classes)
 
     def _read(self, X, reset):
@@ -396,6 +433,14 @@ class _Binarizer(TransformerMixin, BaseEstimator):
 
         With ``reset`` it sets ``categories_``, the categories of each feature that has some.
         """
+        table = ready_rows(X, EXACT) if type(X) is np.ndarray else None
+        if table is not None:
+            if reset:
+                set_features(self, X)
+                self.categories_ = {}
+            if not (self.categories_ or hasattr(self, "feature_names_in_")) \
+                    and self.n_features_in_ == X.shape[1]:
+                return table
         X = pandas_frame(X)
         check_columns(X)
         pandas = sys.modules.get("pandas")  # a data frame cannot exist before pandas is imported
@@ -541,38 +586,45 @@ class MDLPBinarizer(_Binarizer):
 
     _needs_classes = True
 
-    def _cuts(self, values, counts, clock):
-        # before[i] counts, by class, the rows with a value below values[i].
-        before = np.vstack([np.zeros(counts.shape[1], np.int64), np.cumsum(counts, axis=0)])
-        n_rows = int(before[-1].sum())
-        amounts = np.arange(1.0, n_rows + 1)
+    def _cuts(self, counts, first, clock):
+        # before[:, i] counts, by class, the rows with a value below value i.
+        before = np.zeros((len(counts), counts.shape[1] + 1), np.int64)
+        np.cumsum(counts, axis=1, out=before[:, 1:])
+        stop = np.append(first[1:], counts.shape[1])
+        amounts = np.arange(1.0, (before[:, stop] - before[:, first]).sum(axis=0).max() + 1)
         log_table = np.concatenate([[0.0], amounts * np.log2(amounts)])  # n log2 n
 
         def bits(rows):
-            """Entropy times the number of rows, for class counts on the last axis."""
-            return log_table[rows.sum(axis=-1)] - log_table[rows].sum(axis=-1)
+            """Entropy times the number of rows, for class counts on the first axis."""
+            return log_table.take(rows.sum(axis=0)) - log_table.take(rows).sum(axis=0)
 
-        boundary = _boundaries(counts)  # a cut at i lies between values[i - 1] and values[i]
-        accepted, parts = [], [(0, len(values))]
-        while parts and not clock.expired:
-            start, stop = parts.pop()
-            cuts = boundary[np.searchsorted(boundary, start, side="right"):
-                            np.searchsorted(boundary, stop)]
-            if len(cuts) == 0:
-                continue
-            whole = before[stop] - before[start]
-            n = whole.sum()
-            entropy = (bits(before[cuts] - before[start]) + bits(before[stop] - before[cuts])) / n
-            best = int(np.argmax(entropy <= entropy.min() + ENTROPY_TIE))
-            cut = cuts[best]
-            halves = np.array([before[cut] - before[start], before[stop] - before[cut]])
-            k, k_half = np.count_nonzero(whole), np.count_nonzero(halves, axis=1)
-            mean, mean_half = bits(whole) / n, bits(halves) / halves.sum(axis=1)
-            delta = np.log2(3.0**k - 2.0) - (k * mean - k_half @ mean_half)
-            if mean - entropy[best] > (np.log2(n - 1.0) + delta) / n:
-                accepted.append(cut)
-                parts += [(start, cut), (cut, stop)]
-        return np.sort(accepted).astype(np.int64)
+        cuts, accepted = np.flatnonzero(_boundaries(counts, first)), np.zeros(counts.shape[1], bool)
+        part = np.searchsorted(first, cuts, side="right") - 1
+        start, stop = first[part], stop[part]
+        while len(cuts) and not clock.expired:      # all parts of all features at once
+            middle = before.take(cuts, axis=1)
+            halves = np.stack([middle - before.take(start, axis=1),
+                               before.take(stop, axis=1) - middle], axis=1)
+            half_bits, n = bits(halves), halves.sum(axis=(0, 1))
+            entropy = half_bits.sum(axis=0) / n
+            begin = np.flatnonzero(np.diff(start, prepend=-1))      # of each part
+            size = np.diff(begin, append=len(cuts))
+            least = np.minimum.reduceat(entropy, begin)
+            tied = np.flatnonzero(entropy <= np.repeat(least, size) + ENTROPY_TIE)
+            best = tied[np.searchsorted(tied, begin)]
+            halves, half_bits, n = halves[:, :, best], half_bits[:, best], n[best]
+            whole = halves.sum(axis=1)
+            k, k_half = np.count_nonzero(whole, axis=0), np.count_nonzero(halves, axis=0)
+            mean, mean_half = bits(whole) / n, half_bits / halves.sum(axis=0)
+            delta = np.log2(3.0**k - 2.0) - (k * mean - (k_half * mean_half).sum(axis=0))
+            gains = mean - entropy[best] > (np.log2(n - 1.0) + delta) / n
+            accepted[cuts[best[gains]]] = True
+            cut = np.repeat(np.where(gains, cuts[best], 0), size)
+            inside = (cut > 0) & (cuts != cut)
+            cuts, cut, start, stop = cuts[inside], cut[inside], start[inside], stop[inside]
+            below = cuts < cut
+            start, stop = np.where(below, start, cut), np.where(below, cut, stop)
+        return accepted
 
 
 class AutoBinarizer(_Binarizer):
@@ -616,12 +668,11 @@ class AutoBinarizer(_Binarizer):
         self.max_columns = max_columns
         super().__init__(handle_unknown=handle_unknown, ordered_categories=ordered_categories)
 
-    def _cuts(self, values, counts, clock):
-        even = int(np.clip(self.max_columns // self.n_features_in_ - 1, *EVEN_CUTS))
-        if len(values) <= even + 1:
-            return np.arange(1, len(values))
-        return np.union1d(_equal_frequency(counts.sum(axis=1), even + 1),
-                          self._cuts_by_entropy(values, counts, clock))
+    def _cuts(self, counts, first, clock):
+        fewest, most = EVEN_CUTS
+        even = max(fewest, min(self.max_columns // self.n_features_in_ - 1, most))
+        return (_some_cuts(counts.sum(axis=0), first, even)
+                | self._cuts_by_entropy(counts, first, clock))
 
 
 class QuantileBinarizer(_Binarizer):
@@ -665,8 +716,8 @@ class QuantileBinarizer(_Binarizer):
         self.n_bins = n_bins
         super().__init__(handle_unknown=handle_unknown, ordered_categories=ordered_categories)
 
-    def _cuts(self, values, counts, clock):
-        return _equal_frequency(counts.sum(axis=1), self.n_bins)
+    def _cuts(self, counts, first, clock):
+        return _equal_frequency(counts.sum(axis=0), first, self.n_bins)
 
 
 class ThresholdBinarizer(_Binarizer):
@@ -721,13 +772,15 @@ class ThresholdBinarizer(_Binarizer):
     def _needs_classes(self):
         return self.thresholds == "boundary"
 
-    def _cuts(self, values, counts, clock):
-        cuts = _boundaries(counts) if self._needs_classes else np.arange(1, len(values))
-        limit = self.max_thresholds_per_feature
-        if limit is not None and len(cuts) > limit:
-            sizes = np.add.reduceat(counts.sum(axis=1), np.r_[0, cuts])
-            cuts = cuts[_equal_frequency(sizes, limit + 1) - 1]
-        return cuts
+    def _cuts(self, counts, first, clock):
+        cut = _boundaries(counts, first) if self._needs_classes else _all_cuts(
+            counts.shape[1], first)
+        if self.max_thresholds_per_feature is not None:
+            cut[first] = True
+            bins = np.flatnonzero(cut)
+            cut[bins] = _some_cuts(np.add.reduceat(counts.sum(axis=0), bins),
+                                   np.searchsorted(bins, first), self.max_thresholds_per_feature)
+        return cut
 
 
 class _WordColumns(_Binarizer):
@@ -735,8 +788,8 @@ class _WordColumns(_Binarizer):
 
     _keeps_numbers = _keeps_gaps = True
 
-    def _numeric_intervals(self, j, x, codes, n_classes, clock):
-        return np.full(1, np.nan), np.full(1, np.nan)
+    def _numeric_intervals(self, features, rows, codes, n_classes, clock):
+        return dict.fromkeys(features, (np.full(1, np.nan), np.full(1, np.nan)))
 
 
 def _category_intervals(number, in_order):
@@ -753,30 +806,46 @@ def _category_intervals(number, in_order):
     return lower, upper
 
 
-def _boundaries(counts):
+def _all_cuts(n_values, first):
+    """Return a cut before each value but the first of a feature."""
+    cut = np.ones(n_values, bool)
+    cut[first] = False
+    return cut
+
+
+def _boundaries(counts, first):
     """Return the cuts whose two neighbouring values do not hold one and the same class only."""
-    pure = np.count_nonzero(counts, axis=1) == 1
-    main = np.argmax(counts, axis=1)
-    return np.flatnonzero(~(pure[:-1] & pure[1:] & (main[:-1] == main[1:]))) + 1
+    cut = _all_cuts(counts.shape[1], first)
+    cut[1:] &= np.count_nonzero(counts[:, :-1] + counts[:, 1:], axis=0) > 1
+    return cut
 
 
-def _equal_frequency(sizes, n_bins):
-    """Return at most ``n_bins - 1`` cuts that make bins of about equal size.
+def _some_cuts(sizes, first, most):
+    """Return all cuts of the features with at most so many, even ones of the others."""
+    number = np.diff(first, append=len(sizes))
+    return (_equal_frequency(sizes, first, most + 1)
+            | _all_cuts(len(sizes), first) & np.repeat(number <= most + 1, number))
 
-    ``sizes`` are the rows of every distinct value; a cut at ``i`` lies before value ``i``.
+
+def _equal_frequency(sizes, first, n_bins):
+    """Return at most ``n_bins - 1`` cuts of each feature that make bins of about equal size.
+
+    ``sizes`` are the rows of every distinct value, of one feature after the other, each of which
+    begins at a value ``first``.
     """
-    end = np.cumsum(sizes)
-    last = len(sizes) - 1  # a cut at most here: the last bin is not empty
-    cuts, cut, taken = [], 0, 0
+    before = np.append(0.0, np.cumsum(sizes))       # rows of the values before each
+    last = np.append(first[1:], len(sizes)) - 1     # a cut at most here: the last bin is not empty
+    cut, cuts = first, np.zeros(len(sizes), bool)
     for bins_left in range(n_bins, 1, -1):
-        if cut == last:
+        if (cut == last).all():
             break
-        ideal = (end[-1] - taken) / bins_left
+        taken = before[cut]
+        ideal = (before[last + 1] - taken) / bins_left
         # The first cut that makes the bin large enough, or the one before if that is closer.
-        above = int(np.searchsorted(end, taken + ideal)) + 1
+        above = np.searchsorted(before, taken + np.ceil(ideal))
         below = above - 1
-        closer = below > cut and ideal - (end[below - 1] - taken) < end[above - 1] - taken - ideal
-        cut = below if above > last or closer else above
-        taken = end[cut - 1]
-        cuts.append(cut)
-    return np.array(cuts, dtype=np.int64)
+        closer = (below > cut) & (ideal - (before[below] - taken) < before[above] - taken - ideal)
+        cut = np.where((above > last) | closer, below, above)
+        cuts[cut] = True
+    cuts[first] = False
+    return cuts

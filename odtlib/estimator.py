@@ -31,14 +31,16 @@ from odtlib._validation import (
     checked,
     checked_weight,
     class_weights,
+    coded,
     costs_of_rows,
-    encoded,
     groups_of_rows,
     numeric_targets,
     pandas_frame,
     plain_copy,
+    ready_rows,
+    ready_targets,
     refuse_array,
-    sums_up,
+    set_features,
     warn,
     weighted_rows,
     with_plain_parameters,
@@ -370,14 +372,12 @@ class _TreeEstimator(DescribedParameters, WithParameters):
             for j, kind in enumerate(X.dtypes))
 
     def _check_training_data(self, X, y):
-        if (type(X) is type(y) is np.ndarray and X.ndim == 2 and y.ndim == 1 and X.size > 0
-                and len(X) == len(y) and X.dtype.kind in "biuf" and X.dtype in self._row_types
-                and y.dtype.kind in ("biuf" if self._target_options else "biuU")
-                and X.flags.c_contiguous and sums_up(X) and sums_up(y)):
-            self.n_features_in_ = X.shape[1]        # nothing can be wrong, ready as they are
-            vars(self).pop("feature_names_in_", None)
-            return X, y
         X = pandas_frame(X)
+        rows = ready_rows(X, self._row_types)
+        targets = None if rows is None else ready_targets(y, len(rows), self._target_options)
+        if targets is not None:
+            set_features(self, X)               # nothing can be wrong
+            return rows, targets
         if not self._keeps_frame(X):
             return checked(self, X, y, missing=self._accepts_missing, types=self._row_types,
                            **self._target_options)
@@ -581,14 +581,8 @@ class TreeClassifier(ClassifierMixin, _TreeEstimator):
     _target_options = {}
 
     def _check_targets(self, y):
-        plain = isinstance(y, np.ndarray) and y.dtype.kind in "biU"    # needs no other look
-        if not plain:
-            check_labels(y)
-        y = np.asarray(y)
-        self.classes_, codes = encoded(y.ravel())
-        if plain and 2 * len(self.classes_) > len(y):
-            check_labels(y)             # warns of targets of a regression
-        return codes.astype(np.int64, copy=False)
+        self.classes_, codes = coded(y, check_labels)
+        return codes
 
     @property
     def n_outputs_(self) -> int:
@@ -715,12 +709,12 @@ def warn_of_columns(model, X):
         if len(categories) > MANY_CATEGORIES:
             warn(f"feature {visible(names[j])} has {len(categories)} categories, one column for "
                  "each; leave it out if it identifies the rows, or merge the rare ones.")
-    table = X.nunique() if hasattr(X, "nunique") else np.ptp(X, axis=0) + 1
-    varies = np.flatnonzero(np.nan_to_num(np.asarray(table, float), nan=2) > 1)
-    lost = [visible(names[j]) for j in np.setdiff1d(varies, binarizer.feature_)]
-    if 2 * len(lost) > len(varies):
+    varies = X.nunique().to_numpy() > 1 if hasattr(X, "nunique") else (X != X[0]).any(axis=0)
+    made = np.bincount(binarizer.feature_, minlength=len(varies)) > 0
+    lost = [visible(names[j]) for j in np.flatnonzero(varies & ~made)]
+    if 2 * len(lost) > varies.sum():
         shown = ", ".join(lost[:3]) + (", ..." if len(lost) > 3 else "")
-        warn(f"{type(binarizer).__name__} made no column of {len(lost)} of {len(varies)} features "
+        warn(f"{type(binarizer).__name__} made no column of {len(lost)} of {varies.sum()} features "
              f"({shown}), and features that help only in combination are lost; "
              "binarizer='auto' keeps every feature.")
 

@@ -150,6 +150,40 @@ def test_equal_frequency_equals_the_slow_reference(block):
         assert found.tolist() == naive_equal_frequency(x.tolist(), n_bins)
 
 
+@pytest.mark.parametrize("binarizer", [
+    MDLPBinarizer(), AutoBinarizer(20), QuantileBinarizer(4),
+    ThresholdBinarizer("boundary", max_thresholds_per_feature=3)], ids=str)
+def test_features_are_cut_alike_alone_and_together(binarizer, monkeypatch):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(90, 12)).round(1)
+    X[:, :3] = rng.integers(0, 2, (90, 3))
+    X[:, 3], X[:, 4] = 5.0, np.nan
+    X[rng.random(X.shape) < [0.0, 0.2] * 6] = np.nan
+    y = np.digitize(X[:, 6], [-1.0, 0.3])
+    together = binarizer.fit(X, y).columns_
+    monkeypatch.setattr("odtlib.binarize.MOMENT_CELLS", 1)
+    assert clone(binarizer).fit(X, y).columns_ == together and len(together.feature) > 8
+    for j in range(12):
+        own = together.feature == j
+        if not isinstance(binarizer, AutoBinarizer):        # whose features share a number
+            alone = clone(binarizer).fit(X[:, [j]], y)
+            assert np.array_equal(alone.upper_, together.upper[own])
+            assert np.array_equal(alone.missing_, together.missing[own])
+
+
+def test_a_feature_of_a_tiny_range_is_lost_too():
+    rng, y = np.random.default_rng(0), np.arange(40) % 2
+    X = np.column_stack([y + 0.25, rng.normal(size=(40, 2)) * 1e-20])
+    with pytest.warns(UserWarning, match="made no column of 2 of 3 features"):
+        MurTreeClassifier(1, binarizer="mdlp").fit(X, y)
+
+
+def test_more_bins_than_a_sum_can_tell_apart():
+    X = np.arange(400.0).reshape(200, 2)
+    few, many = (QuantileBinarizer(number).fit(X) for number in (200, 2 ** 53))
+    assert few.columns_ == many.columns_ and len(many.feature_) == 2 * 199
+
+
 def test_mdlp_on_iris_by_hand():
     # The cuts of petal length and width that MDLP is known for: 2.45 / 4.75 and 0.8 / 1.75.
     X, y = load_iris(return_X_y=True)
