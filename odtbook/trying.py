@@ -771,28 +771,35 @@ class Judged:
         """Return how far below and above the rows of each class leave a metric uncertain.
 
         By Wilson's interval for each class, that of Bonett and Price for two methods, and the sum
-        of their squares (MOVER); AUC as if it were the share of the rarer class.
+        of their squares (MOVER); AUC as if it were the share of the rarer class.  Rows that belong
+        together count as fewer.
         """
         if not self.question.classes:
             return 0.0, 0.0
-        y = self.question.table.y[self.rows]
+        table = self.question.table
+        y, groups = table.y[self.rows], self.rows if table.groups is None else \
+            table.groups[self.rows]
         labels, counts = np.unique(y, return_counts=True)
         if metric == "AUC":
             share = self.scores.groupby("method")["AUC"].mean()[method]
-            return np.ravel(share - _wilson(share, counts.min())) * [1, -1]
+            rarer = y == labels[counts.argmin()]
+            n = _independent(self.found[method][rarer] == y[rarer], groups[rarer])
+            return np.ravel(share - _wilson(share, n)) * [1, -1]
         falls, ends = counts / counts.sum(), []     # by how much, if all rows of a class are wrong
         if metric == "balanced accuracy":
-            counts, labels = counts[np.isin(labels, self.counted)], self.counted
+            labels = self.counted
             falls = np.full(len(labels), 1 / len(labels))
         elif metric == "cost":
             falls = falls * [self.question.costs[label] for label in labels.tolist()]
-        for label, n in zip(labels, counts):
+        for label in labels:
             right = self.found[method][y == label] == label
             if minus is None:
-                ends.append(np.mean(right) - _wilson(np.mean(right), n))
+                share = np.mean(right)
+                ends.append(share - _wilson(share, _independent(right, groups[y == label])))
                 continue
             other = self.found[minus][y == label] == label
-            only, lost = (np.sum(a & ~b) + 1 for a, b in ((right, other), (other, right)))
+            n = _independent(right * 1.0 - other, groups[y == label])
+            only, lost = (n * np.mean(a & ~b) + 1 for a, b in ((right, other), (other, right)))
             mean, width = (only - lost) / (n + 2), Z * np.sqrt(
                 ((only + lost) / (n + 2) - ((only - lost) / (n + 2)) ** 2) / (n + 2))
             ends.append((only - lost) / n - np.array([mean - width, mean + width]))
@@ -808,6 +815,15 @@ class Judged:
         digits, unit = (3, "") if metric == "cost" else (1, " %" if minus is None else " points")
         sign = "" if minus is None else "+"
         return f"{mean:{sign}.{digits}f}{unit} ({low:{sign}.{digits}f} to {high:{sign}.{digits}f})"
+
+
+def _independent(values, groups):
+    """Return how many independent values tell as much of their mean, as many as groups at least."""
+    away = pd.Series(values - np.mean(values))
+    sums = away.groupby(groups).sum()
+    spread = (sums**2).sum()
+    return np.clip(len(away) * (away**2).sum() / spread, len(sums), len(away)) if spread else \
+        len(sums)
 
 
 def _wilson(share, n):
@@ -874,7 +890,8 @@ def judge(question: Question) -> Judged:
              "The sizes of all methods are chosen inside the training parts, on "
              f"{splits} part{'s' * (splits > 1)} of at most {TUNED:,} of their rows. In brackets "
              "a 95 % interval that allows for overlapping training rows"
-             + " and for how few rows a class has" * question.classes + "."]
+             + f" and for how few rows {'or groups ' * (table.groups is not None)}a class has"
+             * question.classes + "."]
     late = [name for name in protocol(question, 1.0) if name not in names]
     if late:
         lines.append(f"The time did not suffice for: {', '.join(late)} (--time).")

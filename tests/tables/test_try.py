@@ -690,6 +690,32 @@ def test_folds_that_agree_prove_little_where_rows_are_few():
             assert low <= 0 <= high or n > 12
 
 
+def test_rows_of_one_group_count_as_fewer():
+    """Twelve persons of a hundred rows each that are all right do not prove 100 %."""
+    rng = np.random.default_rng(0)
+    who = np.repeat(np.arange(12), 100)
+    frame = pd.DataFrame({"a": rng.normal(size=1200), "who": who, "one": np.arange(1200),
+                          "y": np.where(who % 2, "p", "n")})
+    wide = {}
+    wrong = np.where(frame["y"] == "p", "n", "p")
+    for kind, right in (("all", np.full(1200, True)), ("by person", who % 6 > 0),
+                        ("by chance", rng.random(1200) < 0.8)):
+        for groups in (None, "one", "who"):
+            table = read_table(frame.drop(columns={"one", "who"} - {groups}), "y", groups=groups)
+            found = dict.fromkeys(trying.protocol(trying.ask(table), 1.0), frame["y"].to_numpy())
+            found[trying.TREE] = np.where(right, frame["y"], wrong)
+            scores = dict.fromkeys(found, 0.8)
+            judged = made(table, scores, found, metric="accuracy")
+            judged.scores["AUC"] = 0.8
+            wide[kind, groups] = np.array([np.ptp(judged.interval(trying.TREE, *of)[1:]) for of in (
+                ["accuracy"], ["AUC"], ["accuracy", trying.SAME])])
+        assert (wide[kind, None] == wide[kind, "one"]).all()
+        assert (wide[kind, "who"] >= wide[kind, None]).all()
+    assert (wide["all", "who"] > 4 * wide["all", None]).all()
+    assert (wide["by person", "who"] > 4 * wide["by person", None]).all()
+    assert (wide["by chance", "who"] < 2 * wide["by chance", None]).all()
+
+
 @pytest.mark.parametrize("yes, groups", [(2, None), (8, "who")])
 def test_a_class_that_not_every_fold_tests_is_no_part_of_balanced_accuracy(yes, groups):
     """Folds without a row of it would call its absence success."""
