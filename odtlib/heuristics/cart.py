@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn import config_context
 from sklearn.model_selection import ParameterGrid, PredefinedSplit, check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier
@@ -69,11 +70,14 @@ def cart_nodes(rows, random_state, chosen=None, *, max_depth, clock=None, **para
     model = DecisionTreeClassifier(max_depth=max_depth, random_state=random_state, **parameters)
     outcome = []
 
+    weight = rows.weights[chosen]
+    weight = None if (weight == 1).all() else weight        # as scikit-learn takes ones
+
     def grow():
         try:
-            outcome.append(model.fit(rows.ranks[:, chosen].T.astype(np.float32),
-                                     rows.labels[chosen], rows.weights[chosen],
-                                     check_input=False).tree_)
+            with config_context(skip_parameter_validation=True):
+                outcome.append(model.fit(rows.ranks[:, chosen].T.astype(np.float32),
+                                         rows.labels[chosen], weight, check_input=False).tree_)
         except Exception as error:
             outcome.append(error)
 

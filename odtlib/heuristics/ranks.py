@@ -35,18 +35,15 @@ class RankedRows:
     def __init__(self, X, y, n_classes, sample_weight=None, clock=None):
         if clock is not None:
             self.clock = clock
-        self.values = []
-        self.ranks = np.empty(X.shape[::-1], np.int32)
-        for f, column in enumerate(X.T):
+        self.clock.check()
+        low, high = X.min(axis=0), X.max(axis=0)
+        highest = X == high
+        two = ((X == low) | highest).all(axis=0) & (low < high)     # values: no sorting
+        self.values = list(np.column_stack([low, high]))
+        self.ranks = highest.T.astype(np.int32, order="C")
+        for f in np.flatnonzero(~two):
             self.clock.check()
-            column = np.ascontiguousarray(column)       # it is read several times
-            low, high = column.min(), column.max()
-            self.ranks[f] = column == high
-            if low < high and (self.ranks[f] | (column == low)).all():     # two values: no sorting
-                values = np.array([low, high])
-            else:
-                values, self.ranks[f] = np.unique(column, return_inverse=True)
-            self.values.append(values)
+            self.values[f], self.ranks[f] = np.unique(X[:, f], return_inverse=True)
         self.labels = y
         self.weights = np.ones(len(X)) if sample_weight is None else sample_weight
         self.members = np.ones(len(self.labels), np.int64)
@@ -142,6 +139,8 @@ class RankedRows:
         values, first = np.concatenate([[], *self.values]), (np.cumsum(sizes) - sizes)[split]
         threshold = np.full(n, np.nan)
         threshold[inner] = midpoint(values[first + low], values[first + high])
-        return DecisionTree(np.where(inner, feature, LEAF), threshold,
-                            *(np.where(inner, child, LEAF) for child in children), value,
-                            n_features=len(sizes))
+        left, right = (np.where(inner, child, LEAF) for child in children)
+        return DecisionTree._of_parts(
+            feature=np.where(inner, feature, LEAF), threshold=threshold, left=left, right=right,
+            value=value, label=np.argmax(value, axis=1), classes=np.arange(self.n_classes),
+            n_features=len(sizes), kind="classification")
