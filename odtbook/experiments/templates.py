@@ -78,7 +78,8 @@ class Template:
             if allowed and one not in allowed:
                 raise ValueError(f"{self.path.name}: {name} = {brief(one)} is not one of "
                                  f"{', '.join(map(repr, allowed))}{suggestion(one, allowed)}.")
-            if said and one is not None and not low <= one <= high:
+            if said and one is not None and not (
+                    isinstance(one, int | float) and low <= one <= high):
                 raise ValueError(f"{self.path.name}: {name} = {brief(one)} is out of range; give "
                                  f"{said}.")
         if name == "dataset" and not allowed:

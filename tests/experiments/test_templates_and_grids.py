@@ -94,7 +94,7 @@ def test_wrong_parameters_cells_are_refused(toy, parameters, says):
 @pytest.mark.parametrize(("line", "good", "bad", "says"), [
     ("n = 1  # at least 1; of them", [1, 10**6], [0, -1], "out of range; give at least 1."),
     ("n = 0.5  # at least 0, at most 1", [0, 1, 0.5], [-0.1, 1.01], "at least 0, at most 1"),
-    ("n = None  # at least 2", [None, 2], [1], "at least 2"),
+    ("n = None  # at least 2", [None, 2], [1, "x"], "at least 2"),
     ("n = [1]  # at least 1", [[], [1, 2]], [[1, 0]], "n = 0 is out of range"),
     ("n = [1]", [[3]], [["a"], [1.5]], "is list; give list, like its default"),
     ('n = ["p"]  # one of: "p", "q"', [["q", "p"]], [["p", "r"]], "'r' is not one of 'p', 'q'"),
