@@ -363,10 +363,7 @@ class DecisionTree(Exports):
         y = y - np.average(y, axis=0, weights=w)       # far from zero their squares would cancel
         size = np.abs(y).max(initial=0.0) or 1.0       # and squares of tiny ones vanish
         y /= size
-        leaf = self.apply(X)
-        sums = np.column_stack([np.bincount(leaf, column, self.n_nodes)
-                                for column in (w, *(w * y.T), *(w * (y * y).T))])
-        sums = self._with_sums_below(sums)
+        sums = self._sums_of(X, (w, *(w * y.T), *(w * (y * y).T)))
         first, second = np.split(sums[:, 1:] / np.where(sums[:, :1] > 0, sums[:, :1], 1.0), 2,
                                  axis=1)
         variance = np.maximum(second - first**2, 0.0).mean(axis=1) * size**2
@@ -490,6 +487,12 @@ class DecisionTree(Exports):
                             missing_left=None if missing_left is None
                             else of_columns(missing_left, np.int64),
                             **self._at("value", "label", "weight", "impurity", nodes=order))
+
+    def _sums_of(self, X, numbers):
+        """Return the sums of some numbers, each (n_rows,), over the rows at each node."""
+        leaf = self.apply(X)
+        return self._with_sums_below(np.column_stack(
+            [np.bincount(leaf, one, self.n_nodes) for one in numbers]))
 
     def _with_sums_below(self, amounts):
         """Fill feature nodes with the sums over the leaves below them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from copy import copy
 from math import fsum
 
 import numpy as np
@@ -30,11 +30,11 @@ def check_search(search, who):
                              "another value.")
 
 
-def without_values(subtree, columns):
-    """Return nested tuples whose leaves are zero, over the features that the columns stand for."""
+def splits_of(subtree, columns):
+    """Return nested tuples as a plan, over the features that the columns stand for."""
     if not isinstance(subtree, tuple):
-        return 0
-    return int(columns[subtree[0]]), 0.5, *(without_values(side, columns) for side in subtree[1:])
+        return None
+    return int(columns[subtree[0]]), 0.5, *(splits_of(side, columns) for side in subtree[1:])
 
 
 class AdditiveSolver(Solver):
@@ -42,10 +42,11 @@ class AdditiveSolver(Solver):
 
     def __init__(self, problem, max_depth, max_nodes, *, search=None, **options):
         sums, search = problem.sums, DEFAULT if search is None else search
+        search = copy(search)
         if sums.uneven:
-            search = replace(search, similarity_bound=False, specialised_depth_two=False)
+            search.similarity_bound = search.specialised_depth_two = False
         elif not sums.kernels[2]:
-            search = replace(search, similarity_bound=False)
+            search.similarity_bound = False
         super().__init__(problem, max_depth, max_nodes, search=search, **options)
         if not self.control[S.SIMILARITY]:
             self.space.shape[BOUND] = self.control[S.SPLITS_PAY] = 0
@@ -97,15 +98,15 @@ class AdditiveRun(Run):
 
     def begin_from(self, tree):
         """As in the base class; a search knows the costs of its own trees."""
-        super().begin_from(self.valued(tree))
+        super().begin_from(self.refitted(tree))
 
     def started(self, start):
         """Return the tree that a start gives, with the values of the rows."""
         if not isinstance(start, str):
             return checked_start(start, self.kind, self.columns, self.depth,
-                                 self.model.min_samples_leaf, self.valued)
+                                 self.model.min_samples_leaf, self.refitted)
         if start == "local-search":
-            return self.valued(super().started(start))
+            return self.refitted(super().started(start))
         rows = np.arange(len(self.problem.bits))
         return self.checked(self.solver.cart(rows, self.safe_depth, self.nodes, self.clock), np.inf)
 
@@ -114,16 +115,20 @@ class AdditiveRun(Run):
         """Of the trees."""
         return "classification" if hasattr(self.model, "classes_") else "regression"
 
-    def valued(self, tree):
-        """Give every node the value of its rows; drop splits that none or too little comes from."""
-        valued, cost = self.with_values(tree)
-        self.costs[valued] = cost
-        return valued
+    def refitted(self, tree):
+        """Give every node of a tree the value of its rows; drop splits as :meth:`valued` does."""
+        return self.valued(plan_of(tree))
 
-    def with_values(self, tree, *, drops=True):
+    def valued(self, plan):
+        """Return the tree of a plan, without splits that none or too little comes from."""
+        tree, cost = self.with_values(plan)
+        self.costs[tree] = cost
+        return tree
+
+    def with_values(self, plan, *, drops=True):
         """Return the same and what it costs; with ``drops=False`` only empty splits are dropped."""
-        feature, threshold, left, right, members = build_plan(plan_of(tree), self.columns)
-        costs, values = zip(*map(self.fitted.leaf, members), strict=True)
+        feature, threshold, left, right, members = build_plan(plan, self.columns)
+        costs, values = self.fitted.leaves(members)
         least, penalty = list(costs), self.split_penalty
         for node in reversed(range(len(members))):       # children stand behind their parent
             if feature[node] >= 0 and drops:
@@ -156,8 +161,8 @@ class AdditiveRun(Run):
         if tree.n_splits <= self.most_nodes:
             return tree
         members = build_plan(plan_of(tree), self.columns)[-1]
-        return self.valued(cut_back(tree, self.most_nodes, self.split_penalty,
-                                    [self.fitted.leaf(rows)[0] for rows in members]))
+        return self.refitted(cut_back(tree, self.most_nodes, self.split_penalty,
+                                      self.fitted.leaves(members)[0]))
 
     def cost(self, tree):
         """Return the objective of a tree."""
@@ -165,7 +170,7 @@ class AdditiveRun(Run):
 
     def over_columns(self, nested):
         """As in the base class."""
-        return self.valued(self.splits_of(nested))
+        return self.valued(splits_of(nested, self.problem.columns))
 
     def checked(self, nested, claim):
         """As in the base class; beside what every tree costs the last digits may be lost."""
@@ -173,9 +178,4 @@ class AdditiveRun(Run):
 
     def as_written(self, nested):
         """As in the base class."""
-        return self.with_values(self.splits_of(nested), drops=False)[0]
-
-    def splits_of(self, nested):
-        """Return nested tuples as a tree without values over the columns."""
-        return DecisionTree.from_nested(without_values(nested, self.problem.columns), n_classes=1,
-                                        n_features=self.columns.shape[1])
+        return self.with_values(splits_of(nested, self.problem.columns), drops=False)[0]

@@ -59,11 +59,11 @@ class AbsoluteError:
                              "y, or the weights, by a constant.")
         self.scale = cost if cost > 0 else 1.0
 
-    def leaf(self, rows):
-        """Return cost and value of a leaf with some rows."""
-        y, weight = self.y[rows], self.weight[rows]
-        value = median(y, weight)
-        return float((weight * np.abs(y - value)).sum()), [value]
+    def leaves(self, members):
+        """Return costs and values of leaves with some rows each."""
+        values = [median(self.y[rows], self.weight[rows]) for rows in members]
+        return [float((self.weight[rows] * np.abs(self.y[rows] - value)).sum())
+                for rows, value in zip(members, values)], [[value] for value in values]
 
     def prepared(self, X, *, min_samples_leaf=1, merge_columns=True, clock=None):
         """Return the problem for the search: equal rows become one where their targets are equal.

@@ -231,7 +231,7 @@ class FittedObjective:
         if not objective.leaf_cost.__module__.startswith("odtlib."):
             self._check(cost)
         self.n_values = None
-        self.n_values = len(self.leaf(np.arange(len(y)))[1])
+        self.n_values = len(self.leaves([np.arange(len(y))])[1][0])
 
     def _compiled(self, name, n_sums):
         """Compile one of the functions; return the code and its address, 0 where there is none."""
@@ -279,16 +279,19 @@ class FittedObjective:
                             len(sums), np.empty(LEAVES * (n_sums + 1)), result)
         return result
 
-    def leaf(self, rows):
-        """Return cost and value, a list of numbers, of a leaf with some rows."""
-        sums = self.numbers[rows].sum(axis=0)
-        cost = float(self.costs(sums[None])[0])
-        value = np.ravel(self.objective._value(sums, rows)) if self.predicts else np.zeros(1)
-        if (value.dtype.kind not in "biuf" or not np.isfinite(value).all()
-                or len(value) != (self.n_values or len(value))):
-            raise ValueError(f"leaf_value of {self.objective!r} is {value.tolist()} for a leaf of "
-                             f"{len(rows)} rows; return a finite number, or as many for each leaf.")
-        return cost if cost > ROUNDING * self.scale else 0.0, value.tolist()
+    def leaves(self, members):
+        """Return costs, and values, each a list of numbers, of leaves with some rows each."""
+        sums = np.array([self.numbers[rows].sum(axis=0) for rows in members])
+        costs, values = self.costs(sums), []
+        for one, rows in zip(sums, members, strict=True):
+            value = np.ravel(self.objective._value(one, rows)) if self.predicts else np.zeros(1)
+            if (value.dtype.kind not in "biuf" or not np.isfinite(value).all()
+                    or len(value) != (self.n_values or len(value))):
+                raise ValueError(f"leaf_value of {self.objective!r} is {value.tolist()} for a leaf "
+                                 f"of {len(rows)} rows; return a finite number, or as many for "
+                                 "each leaf.")
+            values.append(value.tolist())
+        return np.where(costs > ROUNDING * self.scale, costs, 0.0).tolist(), values
 
     def _check(self, every):
         """Raise a ValueError that shows a counterexample where the cost breaks a condition.

@@ -31,8 +31,10 @@ def events_and_times(y):
     except (TypeError, ValueError):
         known = np.zeros((0, 0))
     pairs = known.ndim == 2 and known.shape[1] == 2
-    right = np.isin(known[:, 0], (0, 1)) & (known[:, 1] >= 0) & (known[:, 1] < np.inf) \
-        if pairs else np.zeros(1, bool)
+    right = np.zeros(1, bool)
+    if pairs:
+        event, time = known.T
+        right = ((event == 0) | (event == 1)) & (time >= 0) & (time < np.inf)
     if not right.all():
         row = int(right.argmin())
         where = f"row {row} of y holds {known[row].tolist()}; " if pairs else ""
@@ -43,11 +45,14 @@ def events_and_times(y):
 
 
 def cumulated_hazard(known, weight):
-    """Return the times of all rows, each once, and the Nelson-Aalen cumulated hazard at them."""
+    """Return the times of all rows, each once, and the Nelson-Aalen cumulated hazard at them.
+
+    And which of the times is that of each row.
+    """
     times, place = np.unique(known[:, 1], return_inverse=True)
     events = np.bincount(place, weight * known[:, 0], len(times))
     at_risk = np.cumsum(np.bincount(place, weight, len(times))[::-1])[::-1]
-    return times, np.cumsum(events / at_risk)
+    return times, np.cumsum(events / at_risk), place
 
 
 def concordance(known, risk):
@@ -87,9 +92,8 @@ class Survival(AdditiveObjective):
     def statistics(self, X, y, sample_weight):
         """Return ``w L, w d`` and what a factor for each row would leave out."""
         known = events_and_times(y)
-        times, hazard = cumulated_hazard(known, sample_weight)
-        at_risk = hazard[np.searchsorted(times, known[:, 1])]
-        return counted(sample_weight * at_risk, sample_weight * known[:, 0])
+        _, hazard, place = cumulated_hazard(known, sample_weight)
+        return counted(sample_weight * hazard[place], sample_weight * known[:, 0])
 
     def leaf_value(self, sums):
         """Return the factor of the hazard."""
@@ -209,7 +213,7 @@ class SurvivalTree(MurTreeRegressor):
         if not y[:, 0].any():
             raise ValueError("all samples are censored; a survival tree needs events.")
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        self.unique_times_, self.cumulated_hazard_ = cumulated_hazard(y, weight)
+        self.unique_times_, self.cumulated_hazard_, _ = cumulated_hazard(y, weight)
         return super()._solve(X, y, sample_weight, **task)
 
     def _columns(self, X, y, sample_weight, clock=None):
@@ -219,10 +223,10 @@ class SurvivalTree(MurTreeRegressor):
 
     def _with_weights(self, tree, rows, y, weight):
         """As in the base class; the impurity of a node is what it costs, by its weight."""
-        tree = tree.with_weights(rows, y, weight)
-        numbers = self.loss.statistics(None, y, np.ones(len(y)) if weight is None else weight)
-        costs = [self.loss.leaf_cost(sums) for sums in tree.decision_path(rows).T @ numbers]
-        return tree.replace(impurity=np.maximum(costs, 0.0) / tree.weight)
+        weight = np.ones(len(y)) if weight is None else weight
+        sums = tree._sums_of(rows, (weight, *self.loss.statistics(None, y, weight).T))
+        costs = [self.loss.leaf_cost(one) for one in sums[:, 1:]]
+        return tree.replace(weight=sums[:, 0], impurity=np.maximum(costs, 0.0) / sums[:, 0])
 
     def _objective_terms(self):
         return {**super()._objective_terms(), "loss": self.loss}
