@@ -292,7 +292,7 @@ def the_other_side(line, swap):
             return node if mean is None else {
                 name: {**one, "seconds": [x / (1 + swap) for x in mean]}
                 if name in ("S(O):L(O)", "S(R):L(O)") else one for name, one in node.items()}
-        return changed("constrained", measured(quick))
+        return changed("constrained_programs", measured(quick))
     if kind == "grades":
         def other(node):
             splits = node.get("splits")
