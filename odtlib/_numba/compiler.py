@@ -16,11 +16,13 @@ if TESTED[0] <= numba.version_info.short <= TESTED[1]:
 else:
     from numba.core.compiler import Compiler
 
-# For kernels that Python calls, that compiled code calls by address, that are part of others.
+# For kernels that Python calls, that compiled code calls by address, that are part of others, and
+# that others do not call: they have so many arguments that to pass them takes long.
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False,
            "no_cfunc_wrapper": True, "pipeline_class": Compiler}
 ADDRESSED = {**OPTIONS, "no_cpython_wrapper": True}
 INNER = {**ADDRESSED, "cache": False}
+INLINED = {**INNER, "forceinline": True}
 
 
 def njit(**options):

@@ -190,16 +190,20 @@ divide = _binary("div")              # of floats
 bitwise_and = _binary("and_")
 
 
-@_operation()
-def times(builder, kind, value, factor):
-    """Return a number or the lanes of a vector times a number; times None it is as it was.
+@_operation(lambda factors, index, value: value(factors, types.intp, value))
+def times(builder, kind, factors, index, value):
+    """Return an element times a number, or times the lanes of a vector; without array, these alone.
 
-    ``value`` is an int64 or a vector of integers, ``factor`` an int64 or None.
+    ``factors`` is an array of int64 or None, ``index`` an int, the element of it, and ``value`` an
+    int64 or a vector of integers.
     """
-    if isinstance(factor.type, ir.PointerType):          # the value of None
+    if kind == types.none:
         return value
-    if isinstance(kind, VectorType):
-        factor = _filled(builder, kind, factor)
+    factor, whole = builder.load(builder.gep(factors, [index])), value.type
+    if isinstance(whole, ir.VectorType):
+        if whole.element.width < 64:
+            factor = builder.trunc(factor, whole.element)
+        factor = _spread(builder, factor, whole)
     return builder.mul(value, factor)
 
 

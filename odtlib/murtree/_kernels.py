@@ -17,8 +17,11 @@ in a leaf; a leaf with ``m`` rows classifies ``(m + |d|) / 2`` of them correctly
 = max(|a + b|, |a - b|)``, the best second split under root ``j`` needs no more than the smallest
 and the largest ``d`` over the second features.
 
-Where all rows of a class weigh the same, its counts are multiplied by the weight once they are
-complete, and the rest does not change; only a minimum leaf size needs the numbers of rows as well.
+Rows with whole weights are counted in *groups*, each of rows of one class, whose counts are
+multiplied by a factor once they are complete; the rest does not change.  Where all rows of a class
+weigh the same, it is one group.  Else there is a group for each bit of a weight, and a row is in
+all groups of its class whose bits it has: in few, where weights are small.  A minimum leaf size
+needs the numbers of rows as well, which come from groups in the same way.
 
 All functions take arrays and fill arrays; nothing is checked.  Other modules call some of them for
 sums of weights, with float64 in place of counts and 64 rows in a word.  Arguments that mean the
@@ -27,6 +30,12 @@ columns:
 
 - ``shared``, ``node``: the ``SharedArrays`` and the ``CountArrays`` below; ``shape``: (8 or more,)
   int64, the constants in them.
+- ``factors``: (2 * n_groups,) int64, by what the counts of each group are multiplied for its class,
+  then for the number of rows; ``lines``: (n_classes + 3,) int64, where the groups of each class
+  begin and the last ones end, then where those for the number of rows begin and end.  Both are None
+  where all rows weigh one, and classes take the place of groups.
+- ``starts``, ``words``: (n_groups + 1,) int64, where each group begins among the rows and among
+  the words of a node or child; the second half of ``words`` tells how often rows of each count.
 - ``rows``: int32, numbers of rows, class by class; ``class_start``: (n_classes + 1,) int64, where
   each class begins among those of the node, and their number.
 - ``row_bits``: uint8, the features of each row as ``row_bytes`` (int) bytes, the lowest bit first.
@@ -37,7 +46,9 @@ columns:
 - ``n_classes``, ``min_leaf``: int, the number of classes, and the least rows of a leaf.
 - ``feature``: int, a split of the node, by its place among the node's columns; ``side``: int, 1 for
   the rows with the feature, 0 for those without.
-- ``active``: (N,) int64, which of all columns the node's are.
+- ``candidates``: int64, the columns to choose from, the first ``n_candidates`` (int) of the array;
+  ``keys_from_rows``: int, as a bool, whether to sum up ``column_keys``; else they are there, or not
+  wanted.  ``active``: (N,) int64, which of all columns the node's are.
 - ``column_keys``: (2 * (N + 32),) uint64, a line of N + 32 for the first and one for the second
   words of keys: sums over the rows that have each column and, at N, over all rows.
 - ``totals``: unsigned, by pair of columns (line ``i``, column ``j``), by column (line
@@ -54,7 +65,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from odtlib._numba.compiler import ADDRESSED, INNER, njit
+from odtlib._numba.compiler import ADDRESSED, INLINED, INNER, njit
 from odtlib._numba.vector import (
     add,
     add_where,
@@ -83,8 +94,8 @@ from odtlib._numba.vector import (
 WORDS_PER_BYTE = 16          # a byte holds the number of set bits of so many bytes, and of more
 STRIP_WORDS = 48             # so few are counted strip by strip, without transposed copies
 # Entries of ``shape``, the integers that stay the same during a search.
-(N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS, COUNT_PAIRS,
- CLASS_WEIGHTS) = range(7)       # the last is the first of those of all classes
+(N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS, COUNT_PAIRS, N_GROUPS,
+ GROUPS) = range(8)      # the last is the first of the arrays of groups, one behind the other
 # Rows of ``side_cost``: score of side 0 and 1 of each split, as a leaf and after one more split,
 # and the Gini impurity of both sides together.
 LEAF_0, LEAF_1, SPLIT_0, SPLIT_1, IMPURITY = range(5)
@@ -92,14 +103,75 @@ LEAF_0, LEAF_1, SPLIT_0, SPLIT_1, IMPURITY = range(5)
 # What all kernels share: ``shape``, the constants above; the features of all rows as bits
 # (``row_bits``), two random words (``row_keys``) and the ``numbers`` of each row; the ``counts`` of
 # the columns of a node, the ``slots`` in which equal ones are found, and its rows as bits
-# (``local_bits``); of a child its ``rows``, and where its classes start among them (``starts``) and
-# among its words (``words``).
+# (``local_bits``); of a child its ``rows``, and where its groups start among them (``starts``) and
+# among its words (``words``, of the node until its first child is counted).
 SharedArrays = namedtuple("SharedArrays", "shape row_bits row_keys numbers counts slots local_bits "
                                           "rows starts words")
 # What the kernels on counts keep of a node: its words in all columns and in its own, counts of
 # pairs, counts of columns, and costs or extremes; the same of a child.
 CountArrays = namedtuple("CountArrays", "all_blocks blocks pairs singles sides child_blocks "
                                         "child_pairs child_singles")
+
+
+@njit(**INNER)
+def ends_of_groups(shape):
+    """Return where ``factors`` and ``lines`` end in ``shape``; see the module's docstring."""
+    end = GROUPS + 2 * shape[N_GROUPS]
+    return end, end + shape[N_CLASSES] + 3
+
+
+@njit(**INNER)
+def first_group(lines, c):
+    """Return the first group of class ``c`` (int); ``lines`` is that of the module's docstring."""
+    return np.int64(c) if lines is None else lines[c]
+
+
+@njit(**INNER)
+def weigh(factors, starts, begin, end):
+    """Return what the rows of groups ``begin:end`` (int) weigh; see the module's docstring."""
+    total = np.int64(0)
+    for g in range(begin, end):
+        total += times(factors, g, starts[g + 1] - starts[g])
+    return total
+
+
+@njit(**INNER)
+def weigh_words(factors, lines, words, g, n_groups, n_classes):
+    """Write how often the rows of the words of group ``g`` (int) count, for :func:`count_common`.
+
+    ``n_groups`` is int; the other arguments are those of the module's docstring.
+    """
+    factor = factors[g] if g < lines[n_classes] else factors[n_groups + g]
+    for w in range(words[g], words[g + 1]):
+        words[len(words) // 2 + w] = factor
+
+
+@njit(**INNER)
+def one_each(begin, middle, end):
+    """Tell whether ``begin:middle`` and ``middle:end`` are one group each, or none."""
+    return middle - begin < 2 and end - middle < 2
+
+
+@njit(**INNER)
+def list_groups(factors, lines, starts, rows, class_start, n_classes, numbers, listed):
+    """List the rows of a node group by group, and write where groups begin.
+
+    ``numbers``, (2 * all rows,) float64, are the weight of each row and how many given rows it is,
+    whole numbers; ``listed``, int32, receives the list.  The other arguments are those of the
+    module's docstring.
+    """
+    n_listed, n_groups = 0, len(starts) - 1
+    for c in range(n_classes + 1):
+        last = c == n_classes                    # the groups that are for the number of rows only
+        first, stop = (0, class_start[c]) if last else (class_start[c], class_start[c + 1])
+        for g in range(lines[c], n_groups if last else lines[c + 1]):
+            starts[g] = n_listed
+            bits = factors[n_groups + g] if last else factors[g]
+            for r in range(first, stop):
+                row = read(rows, r)
+                listed[n_listed] = row
+                n_listed += np.int64(numbers[2 * row + last]) & bits == bits
+    starts[n_groups] = n_listed
 
 
 @njit(**INNER)
@@ -216,18 +288,95 @@ def choose_columns(candidates, n_candidates, counts, n_rows, min_leaf, merge, co
 
 
 @njit(**INNER)
-def count_singles(blocks, width, first_word, last_word, singles, offset):
-    """Count the rows of words ``first_word:last_word`` that have each feature: ``FQ(i)``.
+def count_singles(factors, blocks, width, words, begin, end, singles, offset):
+    """Count the rows of groups ``begin:end`` that have each feature: ``FQ(i)``.
 
     ``singles``, counts, receives a line of ``width`` of them from ``offset`` on (all int).  The
     other arguments are those of the module's docstring.
     """
     zero = zeros_like(load32(blocks, 0))
     for first in range(0, width, 32):
-        count = zero
-        for w in range(first_word, last_word):
-            count = add(count, population_count(load32(blocks, w * width + first)))
-        store(singles, offset + first, count)
+        total = zero
+        for g in range(begin, end):
+            count = zero
+            for w in range(words[g], words[g + 1]):
+                count = add(count, population_count(load32(blocks, w * width + first)))
+            total = add(total, times(factors, g, count))
+        store(singles, offset + first, total)
+
+
+@njit(**INNER)
+def count_lines(factors, lines, blocks, width, words, n_classes, n_lines, singles):
+    """Count the rows of each class that have each feature, then all rows, if so many lines.
+
+    ``singles``, counts, receives ``n_lines`` (int) lines.  The other arguments are those of the
+    module's docstring.
+    """
+    for c in range(n_classes):
+        count_singles(factors, blocks, width, words, first_group(lines, c),
+                      first_group(lines, c + 1), singles, c * width)
+    if n_lines > n_classes:
+        if lines is None:
+            for first in range(0, width, 32):
+                total = load32(singles, first)
+                for c in range(1, n_classes):
+                    total = add(total, load32(singles, c * width + first))
+                store(singles, n_classes * width + first, total)
+        else:
+            count_singles(factors[len(factors) // 2:], blocks, width, words, lines[n_classes + 1],
+                          lines[n_classes + 2], singles, n_classes * width)
+
+
+@njit(**INNER)
+def lay_out(factors, lines, starts, listed, rows, n_rows, candidates, n_candidates,
+            keys_from_rows, shared, node, active, column_keys, node_shape):
+    """Pack a node and choose its features; see :func:`open_node`.
+
+    ``listed``, int32, are the rows group by group, and ``n_rows`` (int) how many ``rows`` there
+    are.  The other arguments are those of the module's docstring.
+    """
+    shape, row_bits, row_keys, counts = (shared.shape, shared.row_bits, shared.row_keys,
+                                         shared.counts)
+    slots, local_bits, words = shared.slots, shared.local_bits, shared.words
+    all_blocks, blocks, singles = node.all_blocks, node.blocks, node.singles
+    n_classes, n_columns = shape[N_CLASSES], shape[N_COLUMNS]
+    row_bytes, per_word, n_groups = n_columns // 8, element_bits(blocks), len(starts) - 1
+    if keys_from_rows:
+        sum_keys(row_bits, row_bytes, rows, n_rows, row_keys, n_columns, column_keys)
+    if lines is not None:
+        n_rows = weigh(factors[n_groups:], starts, np.int64(0), n_groups)
+    words[0] = 0
+    for feature in range(n_columns):
+        counts[feature] = 0
+    for g in range(n_groups):
+        words[g + 1] = pack_rows(row_bits, row_bytes, listed, starts[g], starts[g + 1],
+                                 all_blocks, n_columns, words[g])
+        if factors is not None:
+            weigh_words(factors, lines, words, g, n_groups, n_classes)
+        count_singles(None, all_blocks, n_columns, words, g, g + 1, singles, np.int64(0))
+        for feature in range(n_columns):
+            if lines is None:
+                counts[feature] += singles[feature]
+            else:
+                counts[feature] += np.int64(singles[feature]) * factors[n_groups + g]
+    kept = choose_columns(candidates, n_candidates, counts, n_rows, shape[MIN_LEAF],
+                          shape[MERGE_COLUMNS], column_keys, n_columns, slots, active)
+    width = line_width(kept)
+    node_shape[0], node_shape[1] = kept, width
+    for w in range(words[n_groups]):
+        for k in range(kept):
+            blocks[w * width + k] = all_blocks[w * n_columns + active[k]]
+        for k in range(kept, width):
+            blocks[w * width + k] = 0
+    for g in range(n_groups):
+        size = starts[g + 1] - starts[g]
+        for w in range(words[g + 1] - words[g]):
+            row = starts[g] + w * per_word
+            for first in range(0, width, 32):
+                block = load32(blocks, (words[g] + w) * width + first)
+                for bit in range(min(per_word, size - w * per_word)):
+                    store_lane_bits(local_bits, ((row + bit) * width + first) // 8, block, bit)
+    count_lines(factors, lines, blocks, width, words, n_classes, n_classes + 1, singles)
 
 
 @njit(**ADDRESSED)
@@ -235,57 +384,31 @@ def open_node(rows, class_start, candidates, n_candidates, keys_from_rows, share
               node, active, column_keys, node_shape):
     """Pack a node, choose its features, and lay out blocks and rows of those features only.
 
-    ``candidates``, int64, are the columns to choose from, the first ``n_candidates`` (int) of the
-    array.  ``keys_from_rows`` (int, as a bool): whether to sum up ``column_keys``; else they are
-    there, or not wanted.  The other arguments are those of the module's docstring; ``active``,
-    ``node_shape`` and arrays of ``node`` are written.
+    The arguments are those of the module's docstring; ``active``, ``node_shape`` and arrays of
+    ``node`` are written.
     """
-    shape, row_bits, row_keys, counts = (shared.shape, shared.row_bits, shared.row_keys,
-                                         shared.counts)
-    slots, local_bits = shared.slots, shared.local_bits
-    all_blocks, blocks, singles = node.all_blocks, node.blocks, node.singles
-    n_classes, n_columns = shape[N_CLASSES], shape[N_COLUMNS]
-    row_bytes = n_columns // 8
-    n_rows = class_start[n_classes]
-    per_word = element_bits(blocks)
-    word = np.int64(0)
-    for feature in range(n_columns):
-        counts[feature] = 0
-    for c in range(n_classes):
-        first_word = word
-        word = pack_rows(row_bits, row_bytes, rows, class_start[c], class_start[c + 1],
-                         all_blocks, n_columns, word)
-        count_singles(all_blocks, n_columns, first_word, word, singles, np.int64(0))
-        for feature in range(n_columns):
-            counts[feature] += singles[feature]
-    if keys_from_rows:
-        sum_keys(row_bits, row_bytes, rows, n_rows, row_keys, n_columns, column_keys)
-    kept = choose_columns(candidates, n_candidates, counts, n_rows, shape[MIN_LEAF],
-                          shape[MERGE_COLUMNS], column_keys, n_columns, slots, active)
-    width = line_width(kept)
-    node_shape[0], node_shape[1] = kept, width
-    for w in range(word):
-        for k in range(kept):
-            blocks[w * width + k] = all_blocks[w * n_columns + active[k]]
-        for k in range(kept, width):
-            blocks[w * width + k] = 0
-    first_word = np.int64(0)
-    for c in range(n_classes):
-        size = class_start[c + 1] - class_start[c]
-        for w in range((size + per_word - 1) // per_word):
-            row = class_start[c] + w * per_word
-            for first in range(0, width, 32):
-                block = load32(blocks, (first_word + w) * width + first)
-                for bit in range(min(per_word, size - w * per_word)):
-                    store_lane_bits(local_bits, ((row + bit) * width + first) // 8, block, bit)
-        n_words = (size + per_word - 1) // per_word
-        count_singles(blocks, width, first_word, first_word + n_words, singles, c * width)
-        first_word += n_words
+    lay_out(None, None, class_start, rows, rows, class_start[len(class_start) - 1], candidates,
+            n_candidates, keys_from_rows, shared, node, active, column_keys, node_shape)
+
+
+@njit(**ADDRESSED)
+def open_groups(rows, class_start, candidates, n_candidates, keys_from_rows, shared,
+                node, active, column_keys, node_shape):
+    """Lay out a node whose rows have whole weights; see :func:`open_node`.
+
+    The arguments are those of the module's docstring.
+    """
+    shape, n_classes = shared.shape, shared.shape[N_CLASSES]
+    a, b = ends_of_groups(shape)
+    factors, lines, starts = shape[GROUPS:a], shape[a:b], shape[b:]
+    list_groups(factors, lines, starts, rows, class_start, n_classes, shared.numbers, shared.rows)
+    lay_out(factors, lines, starts, shared.rows, rows, class_start[n_classes], candidates,
+            n_candidates, keys_from_rows, shared, node, active, column_keys, node_shape)
 
 
 @njit(**INNER)
 def list_side(blocks, width, class_start, n_classes, feature, side, rows, starts):
-    """List the rows of a node on one side of a feature, class by class.
+    """List the rows of a node on one side of a feature, class by class, or group by group.
 
     ``rows`` receives their places among the node's rows, and ``starts``, (n_classes + 1,) int64,
     where each class begins.  The other arguments are those of the module's docstring.
@@ -311,31 +434,31 @@ def list_side(blocks, width, class_start, n_classes, feature, side, rows, starts
         starts[c + 1] = n_child_rows
 
 
-@njit(**INNER)
-def pack_child(feature, side, class_start, width, shape, blocks, local_bits, singles, child_rows,
-               child_blocks, child_singles, child_start, child_words):
-    """Pack one child of ``feature``, grouped by class; return its side.
+@njit(**INLINED)
+def pack_child(factors, lines, starts, feature, side, width, n_lines, shared, node):
+    """Pack one child of ``feature``, group by group, and count its columns; return its side.
 
-    ``side`` may be -1, for the child with fewer rows.  ``local_bits`` are the ``row_bits`` of the
-    node's rows and columns, and ``singles`` its counts of each class (a line each).  Of the child
-    ``child_rows`` (int32, places among the node's rows), ``child_blocks`` and ``child_singles`` are
-    written, and, (n_classes + 1,) int64 each, ``child_start`` and ``child_words``: where classes
-    begin among its rows and among its words.  The other arguments are those of the module's
-    docstring.
+    ``side`` may be -1, for the child that weighs less.  Of its counts ``n_lines`` (int) lines are
+    written, as in :func:`count_lines`.  The other arguments are those of the module's docstring.
     """
-    n_classes = shape[N_CLASSES]
+    shape, child_rows, child_start, words = (shared.shape, shared.rows, shared.starts,
+                                             shared.words)
+    n_classes, n_groups = shape[N_CLASSES], len(starts) - 1
     if side < 0:
-        ones = 0
+        ones, whole = 0, weigh(factors, starts, first_group(lines, 0),
+                               first_group(lines, n_classes))
         for c in range(n_classes):
-            ones += np.int64(singles[c * width + feature])
-        side = 1 if 2 * ones <= class_start[n_classes] else 0
-    list_side(blocks, width, class_start, n_classes, feature, side, child_rows, child_start)
-    child_words[0] = 0
-    for c in range(n_classes):
-        first_word = child_words[c]
-        child_words[c + 1] = pack_rows(local_bits, width // 8, child_rows, child_start[c],
-                                       child_start[c + 1], child_blocks, width, first_word)
-        count_singles(child_blocks, width, first_word, child_words[c + 1], child_singles, c * width)
+            ones += np.int64(node.singles[c * width + feature])
+        side = 1 if 2 * ones <= whole else 0
+    list_side(node.blocks, width, starts, n_groups, feature, side, child_rows, child_start)
+    words[0] = 0
+    for g in range(n_groups):
+        words[g + 1] = pack_rows(shared.local_bits, width // 8, child_rows, child_start[g],
+                                 child_start[g + 1], node.child_blocks, width, words[g])
+        if factors is not None:
+            weigh_words(factors, lines, words, g, n_groups, n_classes)
+    count_lines(factors, lines, node.child_blocks, width, words, n_classes, n_lines,
+                node.child_singles)
     return side
 
 
@@ -374,36 +497,64 @@ def transpose(counts, source, target, width, scratch):
 
 
 @njit(**INNER)
-def count_pairs(blocks, width, n_active, start, middle, stop, factor, less, counts, base, scratch):
-    """Count ``FQ(i, j)`` over the words ``start:middle``, minus those of ``middle:stop``.
+def count_common(often, blocks, width, i, first, start, stop):
+    """Return how many rows of the words ``start:stop`` have column ``i`` and each of 32 others.
 
-    ``counts[base + i * width + j]``, unsigned, receives it, with the first counts times ``factor``
-    and the others times ``less``, int64, where these are not None.  ``start``, ``middle``, ``stop``
-    and ``base`` are int; from ``scratch`` on ``counts`` has room for 2,048 numbers.  The other
+    These are from ``first`` on (all int).  Where ``often``, int64, is not None, the rows of
+    each word count as often as it says.  The other arguments are those of the module's docstring.
+    """
+    count = zeros_like(load32(blocks, 0))
+    zero = count
+    for w in range(start, stop):
+        count = add(count, times(often, w, population_count(bitwise_and(
+            spread_like(zero, read(blocks, w * width + i)), load32(blocks, w * width + first)))))
+    return count
+
+
+@njit(**INNER)
+def count_bytes(blocks, width, i, first, start, stop):
+    """Return the same as :func:`count_common`, for many words whose rows all count once.
+
+    The arguments are those of it and of the module's docstring; ``i``, ``first``, ``start`` and
+    ``stop`` are int.  The bits are counted in bytes, which are widened to counts once in
+    ``WORDS_PER_BYTE`` words.
+    """
+    zero = zeros_like(load32(blocks, 0))
+    total, some = zero, zero
+    for w in range(start, stop):
+        some = add(some, count_in_bytes(bitwise_and(
+            spread_like(zero, read(blocks, w * width + i)), load32(blocks, w * width + first))))
+        if (w - start) % WORDS_PER_BYTE == WORDS_PER_BYTE - 1:
+            total = add(total, sum_of_bytes(some))
+            some = zero
+    return add(total, sum_of_bytes(some))
+
+
+@njit(**INNER)
+def count_pairs(factors, blocks, width, n_active, words, begin, middle, end, counts, base, scratch):
+    """Count ``FQ(i, j)`` over the groups ``begin:middle``, minus those of ``middle:end``.
+
+    ``counts[base + i * width + j]``, unsigned, receives it.  ``begin``, ``middle``, ``end`` and
+    ``base`` are int; from ``scratch`` on ``counts`` has room for 2,048 numbers.  The other
     arguments are those of the module's docstring.
 
     As it is symmetric, the 32 x 32 blocks below the diagonal are transposed copies, unless there
-    are so few words that counting is quicker.  The bits are counted in bytes, which are widened to
-    counts once in ``WORDS_PER_BYTE`` words.
+    are so few words that counting is quicker.
     """
-    zero = zeros_like(load32(counts, base))
-    copies = stop - start >= 6
+    zero, start, half, stop = (zeros_like(load32(counts, base)), words[begin], words[middle],
+                               words[end])
+    copies, often = stop - start >= 6, words[len(words) // 2:]
     for row in range(0, width, 32):
         for first in range(row if copies else 0, width, 32):
             for i in range(row, row + 32):
                 count = zero
-                for segment in range(2 if i < n_active else 0):
-                    begin, end = (middle, stop) if segment == 0 else (start, middle)
-                    total, some = zero, zero
-                    for w in range(begin, end):
-                        some = add(some, count_in_bytes(bitwise_and(
-                            spread_like(zero, read(blocks, w * width + i)),
-                            load32(blocks, w * width + first))))
-                        if (w - begin) % WORDS_PER_BYTE == WORDS_PER_BYTE - 1:
-                            total = add(total, sum_of_bytes(some))
-                            some = zero
-                    count = subtract(times(add(total, sum_of_bytes(some)),
-                                           less if segment == 0 else factor), count)
+                if i < n_active and (factors is None or one_each(begin, middle, end)):
+                    plus = count_bytes(blocks, width, i, first, start, half)
+                    less = count_bytes(blocks, width, i, first, half, stop)
+                    count = subtract(times(factors, begin, plus), times(factors, end - 1, less))
+                elif i < n_active:
+                    count = subtract(count_common(often, blocks, width, i, first, start, half),
+                                     count_common(often, blocks, width, i, first, half, stop))
                 store(counts, base + i * width + first, count)
             if copies and first > row:
                 transpose(counts, base + row * width + first, base + first * width + row, width,
@@ -411,23 +562,26 @@ def count_pairs(blocks, width, n_active, start, middle, stop, factor, less, coun
 
 
 @njit(**INNER)
-def count_strip(blocks, width, n_active, start, middle, stop, factor, less, first, counts, base):
+def count_strip(factors, blocks, width, n_active, words, begin, middle, end, first, counts, base):
     """Count 32 columns of ``FQ``, from ``first`` (int) on, over few words; see :func:`count_pairs`.
 
     ``counts[base + 32 * i + j]`` receives ``FQ(i, first + j)``.  Read at once, a strip is still in
-    the processor's cache.  ``start``, ``middle``, ``stop``, ``factor``, ``less`` and ``base`` are
-    as there; the other arguments are those of the module's docstring.
+    the processor's cache.  ``begin``, ``middle``, ``end`` and ``base`` are as there; the other
+    arguments are those of the module's docstring.
     """
-    zero = zeros_like(load32(blocks, 0))
-    for i in range(n_active):
-        count, other = zero, zero
-        for w in range(start, middle):
-            count = add(count, population_count(bitwise_and(
-                spread_like(zero, read(blocks, w * width + i)), load32(blocks, w * width + first))))
-        for w in range(middle, stop):
-            other = add(other, population_count(bitwise_and(
-                spread_like(zero, read(blocks, w * width + i)), load32(blocks, w * width + first))))
-        store(counts, base + 32 * i, subtract(times(count, factor), times(other, less)))
+    start, half, stop = words[begin], words[middle], words[end]
+    if factors is None or one_each(begin, middle, end):
+        for i in range(n_active):
+            plus = count_common(None, blocks, width, i, first, start, half)
+            less = count_common(None, blocks, width, i, first, half, stop)
+            store(counts, base + 32 * i,
+                  subtract(times(factors, begin, plus), times(factors, end - 1, less)))
+    else:
+        often = words[len(words) // 2:]
+        for i in range(n_active):
+            store(counts, base + 32 * i, subtract(
+                count_common(often, blocks, width, i, first, start, half),
+                count_common(often, blocks, width, i, first, half, stop)))
 
 
 # Phase two for two classes: differences of counts, and their extremes --------------------------
@@ -463,45 +617,39 @@ def score_two_classes(extremes, base, width, n_active, differences, offset, diff
 
 
 @njit(**INNER)
-def prepare_two(weight_0, weight_1, class_start, shared, node, totals, side_cost,
-                best_by_size, node_shape):
+def prepare_two(factors, lines, starts, shared, node, totals, side_cost, best_by_size, node_shape):
     """Count an open node with two classes; see :func:`prepare_classes`.
 
-    ``pairs`` of the node receives ``FQ`` of class 0 minus ``FQ`` of class 1, times ``weight_0`` and
-    ``weight_1``, the int64 weights of the classes, where these are not None, one strip of 32
-    columns after the other.  The other arguments are those of the module's docstring.
+    ``pairs`` of the node receives ``FQ`` of class 0 minus ``FQ`` of class 1, one strip of 32
+    columns after the other.  The arguments are those of the module's docstring.
     """
-    shape = shared.shape
+    shape, words = shared.shape, shared.words
     blocks, pairs, singles, extremes = node.blocks, node.pairs, node.singles, node.sides
     child_pairs = node.child_pairs
     n_active, width = node_shape[0], node_shape[1]
-    size_0, size_1 = class_start[1], class_start[2] - class_start[1]
-    per_word = element_bits(blocks)
-    words_0 = (size_0 + per_word - 1) // per_word
-    words = words_0 + (size_1 + per_word - 1) // per_word
-    size_0, size_1 = times(size_0, weight_0), times(size_1, weight_1)
+    begin, middle, end = (first_group(lines, 0), first_group(lines, 1), first_group(lines, 2))
+    size_0, size_1 = weigh(factors, starts, begin, middle), weigh(factors, starts, middle, end)
     whole, difference = size_0 + size_1, size_0 - size_1
     totals[(n_active + 1) * width] = whole
     zero = zeros_like(load32(blocks, 0))
     for first in range(0, width, 32):
-        x = times(load32(singles, first), weight_0)
-        y = times(load32(singles, width + first), weight_1)
+        x, y = load32(singles, first), load32(singles, width + first)
         store(totals, n_active * width + first, add(x, y))
         store(singles, 2 * width + first, subtract(x, y))
-    in_strips = words <= STRIP_WORDS
+    in_strips = words[end] <= STRIP_WORDS
     if shape[COUNT_PAIRS] and not in_strips:
         square = width * width
-        count_pairs(blocks, width, n_active, np.int64(0), words_0, words_0, weight_0,
-                    weight_1, child_pairs, np.int64(0), 2 * square)
-        count_pairs(blocks, width, n_active, words_0, words, words, weight_1, weight_0, child_pairs,
-                    square, 2 * square)
+        count_pairs(factors, blocks, width, n_active, words, begin, middle, middle, child_pairs,
+                    np.int64(0), 2 * square)
+        count_pairs(factors, blocks, width, n_active, words, middle, end, end, child_pairs, square,
+                    2 * square)
     for first in range(0, width if shape[COUNT_PAIRS] else 0, 32):
         offset_0, offset_1, line = first, width * width + first, width
         if in_strips:
             offset_0, offset_1, line = 0, 32 * width, 32
-            count_strip(blocks, width, n_active, np.int64(0), words_0, words_0, weight_0,
-                        weight_1, first, child_pairs, np.int64(0))
-            count_strip(blocks, width, n_active, words_0, words, words, weight_1, weight_0, first,
+            count_strip(factors, blocks, width, n_active, words, begin, middle, middle, first,
+                        child_pairs, np.int64(0))
+            count_strip(factors, blocks, width, n_active, words, middle, end, end, first,
                         child_pairs, 32 * width)
         most_1, least_1, most_0, least_0 = zero, zero, zero, zero
         for i in range(n_active):
@@ -536,36 +684,33 @@ def prepare_two(weight_0, weight_1, class_start, shared, node, totals, side_cost
                                         + (all_1 * all_1 - x * x) / max(1, all_1))
 
 
-@njit(**INNER)
-def children_two(weight_0, weight_1, feature, side, class_start, n_active, width, shared,
-                 node, best_by_size):
+@njit(**INLINED)
+def children_two(factors, lines, starts, feature, side, n_active, width, shared, node,
+                 best_by_size):
     """Solve both children of ``feature`` to depth two; see :func:`children_classes`.
 
-    ``weight_0`` and ``weight_1`` are those of :func:`prepare_two`, the other arguments those of the
-    module's docstring.
+    The arguments are those of the module's docstring.
     """
-    shape, local_bits, child_rows = shared.shape, shared.local_bits, shared.rows
-    child_start, child_words = shared.starts, shared.words
+    child_start, words = shared.starts, shared.words
     blocks, pairs, singles, extremes = node.blocks, node.pairs, node.singles, node.sides
     child_blocks, child_pairs = node.child_blocks, node.child_pairs
     child_singles = node.child_singles
-    side = pack_child(feature, side, class_start, width, shape, blocks, local_bits, singles,
-                      child_rows, child_blocks, child_singles, child_start, child_words)
+    begin, middle, end = (first_group(lines, 0), first_group(lines, 1), first_group(lines, 2))
+    side = pack_child(factors, lines, starts, feature, side, width, np.int64(2), shared, node)
     zero = zeros_like(load32(blocks, 0))
     x, y = 2 * width, 3 * width      # differences of the smaller and of the larger child
     for first in range(0, width, 32):
-        small = subtract(times(load32(child_singles, first), weight_0),
-                         times(load32(child_singles, width + first), weight_1))
+        small = subtract(load32(child_singles, first), load32(child_singles, width + first))
         store(child_singles, x + first, small)
         store(child_singles, y + first, subtract(load32(singles, 2 * width + first), small))
-    in_strips = child_words[2] <= STRIP_WORDS
+    in_strips = words[end] <= STRIP_WORDS
     if not in_strips:
-        count_pairs(child_blocks, width, n_active, np.int64(0), child_words[1], child_words[2],
-                    weight_0, weight_1, child_pairs, np.int64(0), width * width)
+        count_pairs(factors, child_blocks, width, n_active, words, begin, middle, end, child_pairs,
+                    np.int64(0), width * width)
     for first in range(0, width, 32):
         if in_strips:
-            count_strip(child_blocks, width, n_active, np.int64(0), child_words[1], child_words[2],
-                        weight_0, weight_1, first, child_pairs, np.int64(0))
+            count_strip(factors, child_blocks, width, n_active, words, begin, middle, end, first,
+                        child_pairs, np.int64(0))
         offset, line = (0, 32) if in_strips else (first, width)
         most_1, least_1, most_0, least_0 = zero, zero, zero, zero
         large_most_1, large_least_1, large_most_0, large_least_0 = zero, zero, zero, zero
@@ -588,10 +733,10 @@ def children_two(weight_0, weight_1, feature, side, class_start, n_active, width
         store(extremes, 5 * width + first, large_least_1)
         store(extremes, 6 * width + first, large_most_0)
         store(extremes, 7 * width + first, large_least_0)
-    small_0, small_1 = (times(child_start[1], weight_0),
-                        times(child_start[2] - child_start[1], weight_1))
-    large_0 = times(class_start[1], weight_0) - small_0
-    large_1 = times(class_start[2] - class_start[1], weight_1) - small_1
+    small_0, small_1 = (weigh(factors, child_start, begin, middle),
+                        weigh(factors, child_start, middle, end))
+    large_0 = weigh(factors, starts, begin, middle) - small_0
+    large_1 = weigh(factors, starts, middle, end) - small_1
     child_offset = 0 if side == 1 else 4
     score_two_classes(extremes, np.int64(0), width, n_active, child_singles, x, small_0 - small_1,
                       small_0 + small_1, best_by_size, child_offset)
@@ -606,8 +751,7 @@ def prepare_two_classes(class_start, shared, node, totals, side_cost, best_by_si
 
     The arguments are those of the module's docstring.
     """
-    prepare_two(None, None, class_start, shared, node, totals, side_cost,
-                best_by_size, node_shape)
+    prepare_two(None, None, class_start, shared, node, totals, side_cost, best_by_size, node_shape)
 
 
 @njit(**ADDRESSED)
@@ -617,32 +761,34 @@ def children_two_classes(feature, side, class_start, n_active, width, shared, no
 
     The arguments are those of the module's docstring; see :func:`children_classes`.
     """
-    children_two(None, None, feature, side, class_start, n_active, width, shared,
-                 node, best_by_size)
+    children_two(None, None, class_start, feature, side, n_active, width, shared, node,
+                 best_by_size)
 
 
 @njit(**ADDRESSED)
 def prepare_two_weighted_classes(class_start, shared, node, totals, side_cost, best_by_size,
                                  node_shape):
-    """Count an open node of two classes that each have a weight; see :func:`prepare_classes`.
+    """Count an open node of two classes with whole weights; see :func:`prepare_classes`.
 
     The arguments are those of the module's docstring.
     """
     shape = shared.shape
-    prepare_two(shape[CLASS_WEIGHTS], shape[CLASS_WEIGHTS + 1], class_start, shared,
-                node, totals, side_cost, best_by_size, node_shape)
+    a, b = ends_of_groups(shape)
+    prepare_two(shape[GROUPS:a], shape[a:b], shape[b:], shared, node, totals, side_cost,
+                best_by_size, node_shape)
 
 
 @njit(**ADDRESSED)
 def children_two_weighted_classes(feature, side, class_start, n_active, width, shared, node,
                                   best_by_size):
-    """Solve both children of ``feature`` to depth two, of two classes that each have a weight.
+    """Solve both children of ``feature`` to depth two, of two classes with whole weights.
 
     The arguments are those of the module's docstring; see :func:`children_classes`.
     """
     shape = shared.shape
-    children_two(shape[CLASS_WEIGHTS], shape[CLASS_WEIGHTS + 1], feature, side, class_start,
-                 n_active, width, shared, node, best_by_size)
+    a, b = ends_of_groups(shape)
+    children_two(shape[GROUPS:a], shape[a:b], shape[b:], feature, side, n_active, width, shared,
+                 node, best_by_size)
 
 
 # Phase two for any number of classes, and a minimum leaf size ---------------------------------
@@ -791,89 +937,69 @@ def score_children(pairs, singles, child_pairs, child_singles, counted, n_active
 
 
 @njit(**INNER)
-def count_classes(weights, blocks, width, n_active, class_start, words, n_classes, min_leaf, pairs,
-                  singles):
+def count_classes(factors, lines, starts, words, blocks, width, n_active, n_classes, min_leaf,
+                  pairs, singles):
     """Count the pairs of columns of each class, and the rows of all classes together.
 
-    With ``weights``, (n_classes,) int64, rows of a class count so often, but for numbers of rows;
-    else they are None.  ``words``, (n_classes + 1,) int64, are the words of ``blocks`` at which the
-    classes begin.  ``pairs`` and ``singles``, which has the counts of each class, are those of
+    ``pairs`` and ``singles``, which has the counts of each column, are those of
     :func:`score_classes`, and written.  The other arguments are those of the module's docstring.
     """
-    square, last, number = width * width, (n_classes + 1) * width, n_classes * width
+    square, last = width * width, (n_classes + 1) * width
     scratch = n_classes * square
-    if weights is not None:
+    if lines is None:
+        singles[last + n_classes] = starts[n_classes]
+    else:
         scratch += square
-        if min_leaf > 1 and n_active > 0:
-            count_pairs(blocks, width, n_active, words[0], words[n_classes], words[n_classes], None,
-                        None, pairs, n_classes * square, scratch)
-    singles[last + n_classes] = class_start[n_classes]
-    for first in range(0, width, 32):
-        total = load32(singles, first)
-        for c in range(1, n_classes):
-            total = add(total, load32(singles, c * width + first))
-        store(singles, number + first, total)
+        begin, end = lines[n_classes + 1], lines[n_classes + 2]
+        numbers = factors[len(factors) // 2:]
+        singles[last + n_classes] = weigh(numbers, starts, begin, end)
+        if min_leaf > 1 and n_active > 0 and begin == 0:
+            count_pairs(None, blocks, width, n_active, words, begin, end, end, pairs,
+                        n_classes * square, scratch)
+        elif min_leaf > 1 and n_active > 0:
+            count_pairs(numbers, blocks, width, n_active, words, begin, end, end, pairs,
+                        n_classes * square, scratch)
     for c in range(n_classes):
-        size = class_start[c + 1] - class_start[c]
-        if weights is None:
-            if n_active > 0:
-                count_pairs(blocks, width, n_active, words[c], words[c + 1], words[c + 1], None,
-                            None, pairs, c * square, scratch)
-            singles[last + c] = size
-        else:
-            if n_active > 0:
-                count_pairs(blocks, width, n_active, words[c], words[c + 1], words[c + 1],
-                            weights[c], weights[c], pairs, c * square, scratch)
-            singles[last + c] = times(size, weights[c])
-            for first in range(c * width, (c + 1) * width, 32):
-                store(singles, first, times(load32(singles, first), weights[c]))
+        begin, end = first_group(lines, c), first_group(lines, c + 1)
+        if n_active > 0:
+            count_pairs(factors, blocks, width, n_active, words, begin, end, end, pairs,
+                        c * square, scratch)
+        singles[last + c] = weigh(factors, starts, begin, end)
 
 
 @njit(**INNER)
-def prepare_counts(weights, class_start, shared, node, totals, side_cost, best_by_size, node_shape):
+def prepare_counts(factors, lines, starts, shared, node, totals, side_cost, best_by_size,
+                   node_shape):
     """Count an open node; see :func:`prepare_classes`.
 
-    ``weights`` are those of :func:`count_classes`, the other arguments those of the module's
-    docstring.
+    The arguments are those of the module's docstring.
     """
-    shape, words = shared.shape, shared.words
-    blocks, pairs, singles, sides = node.blocks, node.pairs, node.singles, node.sides
+    shape, pairs, singles, sides = shared.shape, node.pairs, node.singles, node.sides
     n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
     kept, width = node_shape[0], node_shape[1]
-    per_word, words[0] = element_bits(blocks), 0
-    for c in range(n_classes):
-        words[c + 1] = words[c] + (class_start[c + 1] - class_start[c] + per_word - 1) // per_word
     n_pairs = kept if shape[COUNT_PAIRS] else np.int64(0)
-    count_classes(weights, blocks, width, n_pairs, class_start, words, n_classes, min_leaf, pairs,
-                  singles)
-    score_classes(pairs, singles, weights is None, n_pairs, width, n_classes, min_leaf, sides,
+    count_classes(factors, lines, starts, shared.words, node.blocks, width, n_pairs, n_classes,
+                  min_leaf, pairs, singles)
+    score_classes(pairs, singles, lines is None, n_pairs, width, n_classes, min_leaf, sides,
                   best_by_size, np.int64(0))
     write_costs(pairs, singles, n_pairs, kept, width, n_classes, sides, totals, side_cost)
 
 
-@njit(**INNER)
-def children_counts(weights, feature, side, class_start, n_active, width, shared, node,
+@njit(**INLINED)
+def children_counts(factors, lines, starts, feature, side, n_active, width, shared, node,
                     best_by_size):
     """Solve both children of ``feature`` to depth two; see :func:`children_classes`.
 
-    ``weights`` are those of :func:`count_classes`, the other arguments those of the module's
-    docstring.
+    The arguments are those of the module's docstring.
     """
-    shape, local_bits, child_rows = shared.shape, shared.local_bits, shared.rows
-    child_start, child_words = shared.starts, shared.words
-    blocks, pairs, singles, sides = node.blocks, node.pairs, node.singles, node.sides
-    child_blocks, child_pairs = node.child_blocks, node.child_pairs
-    child_singles = node.child_singles
+    shape, child_pairs, child_singles = shared.shape, node.child_pairs, node.child_singles
     n_classes, min_leaf = shape[N_CLASSES], shape[MIN_LEAF]
-    if side < 0:
-        ones = np.int64(singles[n_classes * width + feature])
-        side = np.int64(1 if 2 * ones <= class_start[n_classes] else 0)
-    side = pack_child(feature, side, class_start, width, shape, blocks, local_bits, singles,
-                      child_rows, child_blocks, child_singles, child_start, child_words)
-    count_classes(weights, child_blocks, width, n_active, child_start, child_words, n_classes,
-                  min_leaf, child_pairs, child_singles)
-    score_children(pairs, singles, child_pairs, child_singles, weights is None, n_active, width,
-                   n_classes, min_leaf, sides, best_by_size, np.int64(0 if side == 1 else 4))
+    side = pack_child(factors, lines, starts, feature, side, width, n_classes + 1, shared, node)
+    count_classes(factors, lines, shared.starts, shared.words, node.child_blocks, width, n_active,
+                  n_classes, min_leaf, child_pairs, child_singles)
+    score_children(node.pairs, node.singles, child_pairs, child_singles, lines is None, n_active,
+                   width, n_classes, min_leaf, node.sides, best_by_size,
+                   np.int64(0 if side == 1 else 4))
 
 
 @njit(**ADDRESSED)
@@ -884,7 +1010,8 @@ def prepare_classes(class_start, shared, node, totals, side_cost, best_by_size,
     The arguments are those of the module's docstring; all but ``class_start`` and ``node_shape``
     are written.
     """
-    prepare_counts(None, class_start, shared, node, totals, side_cost, best_by_size, node_shape)
+    prepare_counts(None, None, class_start, shared, node, totals, side_cost, best_by_size,
+                   node_shape)
 
 
 @njit(**ADDRESSED)
@@ -896,29 +1023,34 @@ def children_classes(feature, side, class_start, n_active, width, shared, node,
     arguments are those of the module's docstring; ``best_by_size`` receives the best scores of both
     children.
     """
-    children_counts(None, feature, side, class_start, n_active, width, shared, node, best_by_size)
+    children_counts(None, None, class_start, feature, side, n_active, width, shared, node,
+                    best_by_size)
 
 
 @njit(**ADDRESSED)
 def prepare_weighted_classes(class_start, shared, node, totals, side_cost, best_by_size,
                              node_shape):
-    """Count an open node of classes that each have a weight; see :func:`prepare_classes`.
+    """Count an open node of rows with whole weights; see :func:`prepare_classes`.
 
     The arguments are those of the module's docstring.
     """
-    prepare_counts(shared.shape[CLASS_WEIGHTS:], class_start, shared, node, totals, side_cost,
+    shape = shared.shape
+    a, b = ends_of_groups(shape)
+    prepare_counts(shape[GROUPS:a], shape[a:b], shape[b:], shared, node, totals, side_cost,
                    best_by_size, node_shape)
 
 
 @njit(**ADDRESSED)
 def children_weighted_classes(feature, side, class_start, n_active, width, shared, node,
                               best_by_size):
-    """Solve both children of ``feature`` to depth two, of classes that each have a weight.
+    """Solve both children of ``feature`` to depth two, of rows with whole weights.
 
     The arguments are those of the module's docstring; see :func:`children_classes`.
     """
-    children_counts(shared.shape[CLASS_WEIGHTS:], feature, side, class_start, n_active, width,
-                    shared, node, best_by_size)
+    shape = shared.shape
+    a, b = ends_of_groups(shape)
+    children_counts(shape[GROUPS:a], shape[a:b], shape[b:], feature, side, n_active, width, shared,
+                    node, best_by_size)
 
 
 @njit(**ADDRESSED)

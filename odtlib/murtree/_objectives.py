@@ -2,8 +2,8 @@
 
 The search hands on the same arrays of 16-bit words whatever the objective; a kernel is compiled to
 look at them as the numbers that it needs: counts of 16 bits, counts of 32 bits (for more than
-32,767 rows of two classes, or 65,535 rows of several, or classes with a weight each), or sums of
-weights, which are integers of either size where they fit.
+32,767 rows of two classes, or 65,535 rows of several, or so much weight), counts of 64 bits for
+large weights of classes, or sums of weights, which are integers of 16 or 32 bits where they fit.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ def _signatures(count_arrays, totals, unsigned):
 _TWO_CLASSES = (_kernels.open_node, _kernels.prepare_two_classes, _kernels.children_two_classes,
                 _kernels.bound_by_similarity, _kernels.bound_by_earlier_node,
                 _kernels.weigh_children)
-_TWO_WEIGHTED_CLASSES = (_kernels.open_node, _kernels.prepare_two_weighted_classes,
+_TWO_WEIGHTED_CLASSES = (_kernels.open_groups, _kernels.prepare_two_weighted_classes,
                          _kernels.children_two_weighted_classes, *_TWO_CLASSES[3:])
 _CLASSES = (_kernels.open_node, _kernels.prepare_classes, _kernels.children_classes,
             *_TWO_CLASSES[3:])
-_WEIGHTED_CLASSES = (_kernels.open_node, _kernels.prepare_weighted_classes,
+_WEIGHTED_CLASSES = (_kernels.open_groups, _kernels.prepare_weighted_classes,
                      _kernels.children_weighted_classes, *_TWO_CLASSES[3:])
 _WEIGHTS = (_weights.open_node, _weights.prepare, _weights.children, *_TWO_CLASSES[3:])
 _SUMS = (_sums.open_sums, _sums.prepare_sums, _sums.children_sums, *_TWO_CLASSES[3:])
@@ -65,10 +65,14 @@ _OBJECTIVES = {
                              _types_of(_U16))),
     "two classes, 32 bits": (_TWO_CLASSES, _signatures(_types_of(_U32, _I32), _U32,
                              _types_of(_U32))),
-    "two weighted classes": (_TWO_WEIGHTED_CLASSES, _signatures(_types_of(_U32, _I32), _U32,
-                             _types_of(_U32))),
+    "two weighted classes, 16 bits": (_TWO_WEIGHTED_CLASSES, _signatures(
+        _types_of(_U16, _I16), _U16, _types_of(_U16))),
+    "two weighted classes, 32 bits": (_TWO_WEIGHTED_CLASSES, _signatures(
+        _types_of(_U32, _I32), _U32, _types_of(_U32))),
     "classes, 16 bits": (_CLASSES, _signatures(_types_of(_U16), _U16, _types_of(_U16))),
     "classes, 32 bits": (_CLASSES, _signatures(_types_of(_U32), _U32, _types_of(_U32))),
+    "weighted classes, 16 bits": (_WEIGHTED_CLASSES, _signatures(_types_of(_U16), _U16,
+                                  _types_of(_U16))),
     "weighted classes, 32 bits": (_WEIGHTED_CLASSES, _signatures(_types_of(_U32), _U32,
                                   _types_of(_U32))),
     "weighted classes, 64 bits": (_WEIGHTED_CLASSES, _signatures(_types_of(_I64), _I64,
@@ -78,13 +82,13 @@ _OBJECTIVES = {
     "weights": (_WEIGHTS, _signatures(_OF_FLOATS, _F64, _OF_FLOATS)),
     "sums": (_SUMS, _signatures(_OF_SUMS, _F64, _OF_SUMS)),
 }
-LARGEST_SUM = 2 ** 31       # of class weights that are counted in 32 bits, with a sign
+LARGEST_SUM = 2 ** 31       # of weights that are counted in 32 bits, with a sign
 # Bytes of an element of the kernel's arrays; and of a word of a block, whose bits are rows.
-ELEMENT = {"two classes, 16 bits": 2, "two classes, 32 bits": 4, "two weighted classes": 4,
-           "classes, 16 bits": 2, "classes, 32 bits": 4, "weighted classes, 32 bits": 4,
-           "weighted classes, 64 bits": 8, "whole weights, 16 bits": 2,
-           "whole weights, 32 bits": 4, "weights": 8, "sums": 8}
+ELEMENT = {kernel: 2 if "16" in kernel else 4 if "32" in kernel else 8 for kernel in _OBJECTIVES}
 ADDING = {"whole weights, 16 bits", "whole weights, 32 bits", "weights", "sums"}   # row by row
+# Rows that weigh no more on average, and are so many for each class, are counted bit by bit: fewer
+# fill no words, and larger weights have many bits.
+SMALL_WEIGHT, ROWS_OF_A_CLASS = 64, 120
 WORD = {kernel: 8 if kernel in ADDING else size for kernel, size in ELEMENT.items()}
 
 
@@ -94,17 +98,21 @@ def choose_kernel(class_sizes, min_leaf, weight, class_weights=None):
     ``weight`` is the weight of all rows if it is added up from whole numbers, infinite if from
     others, and 0 where rows are counted.
     """
-    two = len(class_sizes) == 2 and min_leaf == 1
+    n_classes, n_rows = len(class_sizes), sum(class_sizes)
+    two = n_classes == 2 and min_leaf == 1
     if class_weights is not None:
-        small = class_weights @ class_sizes < LARGEST_SUM
-        return ("two weighted classes" if two and small else
-                f"weighted classes, {32 if small else 64} bits")
-    if weight:
-        return ("whole weights, 16 bits" if weight < 2 ** 16 else
-                "whole weights, 32 bits" if weight < LARGEST_SUM else "weights")
+        weight = class_weights @ class_sizes
+    if class_weights is not None or weight:
+        if weight >= LARGEST_SUM:
+            return "weights" if class_weights is None else "weighted classes, 64 bits"
+        if class_weights is None and (weight > SMALL_WEIGHT * n_rows
+                                      or n_rows < ROWS_OF_A_CLASS * n_classes):
+            return f"whole weights, {16 if weight < 2 ** 16 else 32} bits"
+        small = class_weights is None and weight < 2 ** (15 if two else 16)
+        return f"{'two ' if two else ''}weighted classes, {16 if small else 32} bits"
     if two:
         return "two classes, 16 bits" if max(class_sizes) <= 32_767 else "two classes, 32 bits"
-    return "classes, 16 bits" if sum(class_sizes) <= 65_535 else "classes, 32 bits"
+    return "classes, 16 bits" if n_rows <= 65_535 else "classes, 32 bits"
 
 
 @cache

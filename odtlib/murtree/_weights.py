@@ -4,7 +4,8 @@ Frequency counts become sums: ``pairs[c, i, j]`` is the weight of the rows of cl
 features ``i`` and ``j``; with a minimum leaf size a last channel counts rows.  The sums of a node
 are collected once, and again only for the smaller child of each split.  Sums of whole weights are
 integers of 16 or 32 bits where these hold them, which is two to four times as fast; else all are
-float64, exact for whole weights as long as they stay below 2^53.
+float64, exact for whole weights as long as they stay below 2^53.  Small whole weights come here
+only where rows are few: :mod:`odtlib.murtree._kernels` counts them bit by bit.
 
 Arguments mean what they do in :mod:`odtlib.murtree._kernels`, where more is said of them; arrays
 are flat where no shape is given, and N is the width of a line of all columns:

@@ -13,10 +13,10 @@ from odtlib.tree import LEAF, DecisionTree
 
 from ._search import MAX_FULL_DEPTH
 from .options import limits_splits
-from .preparation import MAX_COPIES
 
 MAX_NODES = 2 ** MAX_FULL_DEPTH - 1
 SMALL_DEPTHS = 2, 3, 4      # solved before trees of any depth
+MAX_COPIES = 4          # of all rows, as often as their weights say, that a binariser sees
 LARGE_DEPTH = 8         # from here on a search without a depth takes less time, if splits cost
 ROWS_AT_A_TIME = 2 ** 16        # that go down a tree together: more need memory, not less time
 

@@ -19,13 +19,14 @@ from . import _sums
 from ._cache import ENTRY
 from ._groups import group_words
 from ._kernels import (
-    CLASS_WEIGHTS,
     COUNT_PAIRS,
+    GROUPS,
     KEYS_FROM_ROWS,
     MERGE_COLUMNS,
     MIN_LEAF,
     N_CLASSES,
     N_COLUMNS,
+    N_GROUPS,
     CountArrays,
     SharedArrays,
 )
@@ -33,7 +34,7 @@ from ._objectives import ELEMENT, LARGEST_SUM, WORD, choose_kernel
 from ._search import N_CHOICE, N_COST, N_STATE, Levels, Scratch
 
 GROWTH_FOR_WEIGHTS = 2      # with fewer copies of rows their 16 bits are quicker than class weights
-MAX_COPIES = 4      # integer weights are written as copies while the rows grow at most this much
+MAX_COPIES = 1.5    # integer weights are written as copies while the rows grow at most this much
 FEW_WEIGHTS = 16    # so many different ones are tried for a common unit
 LARGEST_RATIO = 2 ** 20     # denominator of the ratio of two weights
 LARGEST_COUNT = 2 ** 53     # of class weights; costs are float64
@@ -434,6 +435,36 @@ def likely_kernel(y, n_classes, min_leaf, weight, by_class, costs=None):
     return choose_kernel(sizes, min_leaf, 0.0 if copied else total)
 
 
+def groups_of(problem, min_samples_leaf):
+    """Return the groups in which rows are counted, as ``shape`` has them, and their sizes."""
+    n_classes, sizes = len(problem.class_sizes), problem.class_sizes.tolist()
+
+    def groups(factors, numbers, lines, counts):
+        return [*factors, *numbers, *lines, *(len(counts) + 1) * [0]], counts
+
+    if problem.class_weights is not None or "weighted" not in problem.kernel:
+        factors = n_classes * [1] if problem.class_weights is None else problem.class_weights
+        return groups(factors, n_classes * [1], [*range(n_classes + 1), 0, n_classes], sizes)
+    weight, number = problem.weights[:, :2].astype(np.int64).T
+
+    def of_bits(some):
+        every = int(np.bitwise_or.reduce(some)) if len(some) else 0
+        bits = [1 << bit for bit in range(every.bit_length()) if every >> bit & 1]
+        return bits, [int(np.count_nonzero(some & bit)) for bit in bits]
+
+    factors, lines, counts = [], [0], []
+    for some in np.split(weight, np.cumsum(sizes)[:-1]):
+        bits, of_each = of_bits(some)
+        factors, counts = factors + bits, counts + of_each
+        lines.append(len(factors))
+    if min_samples_leaf == 1:                # each row that a group has is one
+        return groups(factors, len(factors) * [1], [*lines, 0, len(factors)], counts)
+    bits, of_each = of_bits(number)
+    numbers = len(factors) * [0] + bits
+    return groups(factors + len(bits) * [0], numbers, [*lines, len(factors), len(numbers)],
+                  counts + of_each)
+
+
 class Workspace:
     """All arrays of a search over one problem, for trees up to a given depth."""
 
@@ -442,9 +473,11 @@ class Workspace:
         n_rows, n_columns = len(problem.bits), len(problem.columns)
         n_classes, width = len(problem.class_sizes), 8 * problem.bits.shape[1]
         levels = max_depth + 1
-        element, weights = ELEMENT[problem.kernel], problem.class_weights
-        word = WORD[problem.kernel]
-        words = n_rows // (8 * word) + n_classes + 1
+        element, word = ELEMENT[problem.kernel], WORD[problem.kernel]
+        weighted = "weighted" in problem.kernel
+        groups, counts = groups_of(problem, min_samples_leaf)
+        n_groups, n_parts = len(counts), sum(counts)
+        words = n_parts // (8 * word) + n_groups + 1
         blocks = words * width * word
         sums = problem.sums
         if sums is not None:
@@ -455,7 +488,7 @@ class Workspace:
                      8 * words * max(width, 132 + sums.n_counted), square, line)
         else:                                             # weights have a matrix for numbers too
             adds = "weights" in problem.kernel
-            square = ((n_classes + (adds or weights is not None)) * width * width + 2048) * element
+            square = ((n_classes + (adds or weighted)) * width * width + 2048) * element
             line = ((n_classes + 2) * width + n_classes + 32) * element
             rows = 16 * n_rows + 64 if adds else blocks
             sizes = (blocks, rows, square, line, 8 * width * element, blocks, square, line)
@@ -464,14 +497,14 @@ class Workspace:
         whole = aligned(2 * ends[-1], np.uint16)         # each begins with a line of the cache
         *of_node, totals = map(whole.__getitem__, map(slice, [0, *ends], ends))
         node = CountArrays(*of_node)
-        self.shape = np.zeros(max(CLASS_WEIGHTS + n_classes, _sums.LINE_OF + (
-            0 if sums is None else len(sums.line_of))), np.int64)
+        self.shape = np.zeros(GROUPS + len(groups) if sums is None
+                              else _sums.LINE_OF + len(sums.line_of), np.int64)
         self.shape[[N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS,
                     COUNT_PAIRS]] = (n_classes, width, min_samples_leaf, merge_columns,
                                      keys_from_rows, count_pairs)
-        if weights is not None:
-            self.shape[CLASS_WEIGHTS:CLASS_WEIGHTS + n_classes] = weights
-        if sums is not None:
+        if sums is None:
+            self.shape[N_GROUPS], self.shape[GROUPS:] = n_groups, groups
+        else:
             self.shape[_sums.N_LINES:] = (sums.n_lines, sums.n_counted, sums.number,
                                           *sums.kernels, sums.n_sums, sums.adds_last,
                                           *sums.line_of)
@@ -484,8 +517,8 @@ class Workspace:
         shared = SharedArrays(
             self.shape, problem.bits.ravel(), row_keys, problem.weights.ravel(),
             np.zeros(width, np.int64), np.zeros(slots, np.int64),
-            np.zeros(n_rows * width // 8 + 64, np.uint8), np.zeros(n_rows + 1, np.int32),
-            np.zeros(n_classes + 1, np.int64), np.zeros(n_classes + 1, np.int64))
+            np.zeros(n_parts * width // 8 + 64, np.uint8), np.zeros(n_parts + 1, np.int32),
+            np.zeros(n_groups + 1, np.int64), np.zeros(2 * max(words, n_groups + 1), np.int64))
         budgets = min(max_nodes, 2 ** (max_depth - 1)) + 1
         self.levels = Levels(
             state=np.zeros((levels, N_STATE), np.int64),

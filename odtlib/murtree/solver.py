@@ -74,6 +74,8 @@ class Solver:
                  and (problem.kernel != "weights" or not (self.row_weight % 1).any()))
         self.slack = 0.0 if exact else self.rounding
         per_row, per_class = SECONDS_PER_PAIR[ELEMENT[problem.kernel]]
+        if "weighted" in problem.kernel and problem.class_weights is None:   # a row for each bit
+            per_row *= 1 + int(self.row_weight.max(initial=0)).bit_length() / 2
         if problem.kernel in ADDING:
             per_row = SECONDS_PER_BYTE * ELEMENT[problem.kernel]
         self.longest_step = len(problem.columns) ** 2 * (

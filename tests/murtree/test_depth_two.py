@@ -13,11 +13,14 @@ from odtlib.murtree.preparation import prepare
 from odtlib.murtree.solver import Solver
 from tests.murtree.building import build
 
-KERNELS = ["two classes, 16 bits", "two classes, 32 bits", "two weighted classes",
-           "classes, 16 bits", "classes, 32 bits", "weighted classes, 32 bits",
-           "weighted classes, 64 bits", "whole weights, 16 bits", "whole weights, 32 bits",
-           "weights"]
-FACTORS = [(None, None), (3, 5)]      # of the counts that are added and of those taken off
+BY_BIT = ", by bit"         # the groups of a kernel, where they are not the classes
+KERNELS = ["two classes, 16 bits", "two classes, 32 bits", "classes, 16 bits", "classes, 32 bits",
+           *(f"{kernel} bits{by}" for by in ("", BY_BIT) for kernel in
+             ("two weighted classes, 16", "two weighted classes, 32", "weighted classes, 16",
+              "weighted classes, 32", "weighted classes, 64")),
+           "whole weights, 16 bits", "whole weights, 32 bits", "weights"]
+# Groups whose counts are added, and those whose counts are taken off; None: one each, once.
+GROUPS = [None, (1, 1), (1, 0), (0, 1), (3, 2), (2, 0), (0, 3)]
 
 
 def front(X, y, weight, n_classes, min_leaf=1):
@@ -60,8 +63,8 @@ def check_front(X, y, n_classes, kernel, weight=None, min_leaf=1, rel=0.0):
 def solver(X, y, n_classes, kernel, depth, nodes, weight=None, **options):
     min_leaf = options.get("min_samples_leaf", 1)
     problem = prepare(X, y, n_classes, weight, merge_rows=False, min_samples_leaf=min_leaf)
-    problem.kernel = kernel
-    if "weighted" in kernel:
+    problem.kernel, problem.class_weights = kernel.removesuffix(BY_BIT), None
+    if "weighted" in kernel and BY_BIT not in kernel:
         last = np.cumsum(problem.class_sizes) - 1
         problem.class_weights = problem.weights[last, 0].astype(int)
     return build(Solver, problem, depth, nodes, **options)
@@ -89,45 +92,67 @@ def packed(rows, n_words, bits, element):
     return np.append(blocks, np.zeros(32, element))
 
 
-@pytest.mark.parametrize("factor, less", FACTORS)
+def grouped(rng, start, middle, stop, groups):
+    """Return factors, where groups begin, the groups' numbers, and how often each word counts."""
+    added, less = groups or (1, 1)
+    begins = [start]
+    for number, end in ((added, middle), (less, stop)):
+        cuts = np.sort(rng.integers(begins[-1], end + 1, number))
+        begins += [*cuts[1:], end][:number]
+    factors = np.ones(added + less, np.int64) if groups is None else rng.integers(
+        1, 100, added + less)
+    often = np.repeat(factors, np.diff(begins))
+    words = np.zeros(2 * (stop + len(begins)), np.int64)
+    words[:len(begins)] = begins
+    words[len(words) // 2 + start:len(words) // 2 + start + len(often)] = often
+    signs = np.repeat(np.repeat([1, -1], [added, less]), np.diff(begins))
+    return None if groups is None else factors, words, (0, added, added + less), often * signs
+
+
+@pytest.mark.parametrize("groups", GROUPS)
 @pytest.mark.parametrize("element", [np.uint16, np.uint32, np.int64])
-def test_pairwise_counts_of_any_number_of_words(element, factor, less):
+def test_pairwise_counts_of_any_number_of_words(element, groups):
     rng, bits = np.random.default_rng(4), 8 * np.dtype(element).itemsize
     for width, n_active, first, second in [
             (32, 32, 0, 0), (32, 1, 1, 0), (64, 40, 0, 3), (64, 64, WORDS_PER_BYTE, 1),
             (32, 30, WORDS_PER_BYTE + 1, WORDS_PER_BYTE), (96, 90, 3, 2 * WORDS_PER_BYTE),
             (64, 33, 3 * WORDS_PER_BYTE - 1, 40), (32, 32, 2000, 100)]:
-        rows = rng.random(((first + second) * bits, width)) < rng.choice([0.05, 0.5, 1.0], width)
+        if groups is not None and 0 in groups:
+            first, second = (first * (groups[0] > 0), second * (groups[1] > 0))
+        n_words = first + second
+        rows = rng.random((n_words * bits, width)) < rng.choice([0.05, 0.5, 1.0], width)
         rows[:, n_active:] = False
+        factors, words, numbers, often = grouped(rng, 0, first, n_words, groups)
         counts = np.full(width * width + 2048, 77, element)
-        pairs(packed(rows, first + second, bits, element), width, n_active, 0, first,
-              first + second, factor, less, counts, 0, width * width)
-        rows, middle = rows.astype(np.int64), first * bits
-        expected = ((factor or 1) * rows[:middle].T @ rows[:middle]
-                    - (less or 1) * rows[middle:].T @ rows[middle:])
+        pairs(factors, packed(rows, n_words, bits, element), width, n_active, words, *numbers,
+              counts, 0, width * width)
+        rows = rows.astype(np.int64)
+        expected = rows.T @ (rows * np.repeat(often, bits)[:, None])
         assert np.array_equal(counts[:width * width].reshape(width, width),
                               expected.astype(element))
 
 
 @pytest.mark.parametrize("element", [np.uint16, np.uint32, np.int64])
-@pytest.mark.parametrize("factor, less", FACTORS)
+@pytest.mark.parametrize("groups", GROUPS)
 @pytest.mark.parametrize("seed", range(10))
-def test_a_strip_of_pairwise_counts(element, factor, less, seed):
+def test_a_strip_of_pairwise_counts(element, groups, seed):
     rng, bits = np.random.default_rng(seed), 8 * np.dtype(element).itemsize
     width = int(rng.choice([32, 64, 96]))
     n_active = int(rng.integers(1, width + 1))
     start, middle, stop = np.sort(rng.integers(0, STRIP_WORDS + 1, 3))
+    if groups is not None and 0 in groups:
+        middle = start if groups[0] == 0 else stop
+    factors, words, numbers, often = grouped(rng, start, middle, stop, groups)
     rows = rng.random((stop * bits, width)) < rng.choice([0.05, 0.5, 1.0], width)
     counts = np.full(32 * width + 40, 77, element)
     for first in range(0, width, 32):
-        strip(packed(rows, stop, bits, element), width, n_active, start, middle, stop, factor,
-              less, first, counts, 8)
-        parts = [part.astype(np.int64) for part in
-                 (rows[start * bits:middle * bits], rows[middle * bits:])]
-        expected = [part[:, :n_active].T @ part[:, first:first + 32] for part in parts]
+        strip(factors, packed(rows, stop, bits, element), width, n_active, words, *numbers, first,
+              counts, 8)
+        part = rows[start * bits:].astype(np.int64)
+        expected = part[:, :n_active].T @ (part[:, first:first + 32]
+                                           * np.repeat(often, bits)[:, None])
         found = counts[8:8 + 32 * n_active].reshape(n_active, 32)
-        assert np.array_equal(found, ((factor or 1) * expected[0]
-                                       - (less or 1) * expected[1]).astype(element))
+        assert np.array_equal(found, expected.astype(element))
         assert (counts[:8] == 77).all() and (counts[8 + 32 * n_active:] == 77).all()
 
 
@@ -192,6 +217,10 @@ def test_whole_weights_are_summed(n_rows, largest, bits, min_leaf):
         X, y = data(rng, n_rows, 40, n_classes)
         weight = rng.integers(largest // 2, largest, n_rows).astype(float)
         check_front(X, y, n_classes, f"whole weights, {bits} bits", weight, min_leaf)
+        check_front(X, y, n_classes, f"weighted classes, {bits} bits{BY_BIT}", weight, min_leaf)
+        if n_classes == 2 and min_leaf == 1:
+            half = 16 if weight.sum() < 2 ** 15 else 32
+            check_front(X, y, 2, f"two weighted classes, {half} bits{BY_BIT}", weight)
 
 
 def test_weights_are_summed():
@@ -209,8 +238,8 @@ def test_counts_times_the_weights_of_two_classes(n_rows, classes):
     classes = np.minimum(classes, 2 ** 31 // n_rows - 1)
     weight = classes[y].astype(float)
     problem = prepare(X, y, 2, weight, merge_rows=False)
-    assert problem.kernel == "two weighted classes" or 2 * n_rows >= weight.sum()
-    check_front(X, y, 2, "two weighted classes", weight)
+    assert problem.kernel == "two weighted classes, 32 bits" or 2 * n_rows >= weight.sum()
+    check_front(X, y, 2, "two weighted classes, 32 bits", weight)
 
 
 @pytest.mark.parametrize("n_rows", [40, 1500, 4000])
@@ -227,7 +256,7 @@ def test_counts_times_the_weights_of_several_classes(n_rows, largest, min_leaf):
 
 
 @pytest.mark.parametrize("factor, min_leaf, kernel", [
-    (2 ** 25, 1, "two weighted classes"), (2 ** 28, 1, "weighted classes, 64 bits"),
+    (2 ** 25, 1, "two weighted classes, 32 bits"), (2 ** 28, 1, "weighted classes, 64 bits"),
     (5, 2, "weighted classes, 32 bits"), (2 ** 28, 2, "weighted classes, 64 bits"),
     (2 ** 52, 2, "weights"), (5.5, 2, "weights")])
 def test_class_weights_have_the_kernel_that_holds_their_sum(factor, min_leaf, kernel):
@@ -254,6 +283,13 @@ def test_counts_beyond_16_bits():
     ((40_000, 5), 2, 0, "classes, 16 bits"),
     ((30_000, 30_000, 5_535), 1, 0, "classes, 16 bits"),
     ((30_000, 30_000, 5_536), 1, 0, "classes, 32 bits"),
+    ((300, 300), 1, 32_767, "two weighted classes, 16 bits"),
+    ((300, 300), 1, 32_768, "two weighted classes, 32 bits"),
+    ((600, 600), 2, 65_535, "weighted classes, 16 bits"),
+    ((500, 500, 500), 1, 65_536, "weighted classes, 32 bits"),
+    ((120, 120), 1, 15_360, "two weighted classes, 16 bits"),
+    ((120, 120), 1, 15_361, "whole weights, 16 bits"),
+    ((120, 119), 1, 15_000, "whole weights, 16 bits"),
     ((5, 5), 1, 65_535, "whole weights, 16 bits"),
     ((5, 5), 1, 65_536, "whole weights, 32 bits"),
     ((5, 5), 1, 2 ** 31, "weights"),

@@ -188,4 +188,4 @@ def test_the_kernel_that_is_chosen_is_the_likely_one():
     assert other < 20
     many = np.repeat([0, 1], [40_000, 10])
     assert likely_kernel(many, 2, 1, None, False) == "two classes, 32 bits"
-    assert likely_kernel(many, 2, 1, None, True) == "two weighted classes"
+    assert likely_kernel(many, 2, 1, None, True) == "two weighted classes, 32 bits"
