@@ -258,6 +258,20 @@ class Master:
         self._simplex("primal")
         return n
 
+    def reduced_costs(self):
+        """Return what the last relaxation gains by one more of each column that it had."""
+        return np.array(self.lp.getSolution().col_dual)[self.first_path:]
+
+    def drop_columns(self, chosen):
+        """Remove some columns, given as a mask over all; pricing may find them again."""
+        gone = np.flatnonzero(chosen)
+        if len(gone):
+            self.lp.deleteCols(len(gone), (self.first_path + gone).astype(np.int32))
+        for end, number in zip(self.leaf[gone], self.path[gone], strict=True):
+            self.known[end].remove(number)
+        for name in ("leaf", "path", "splits", "turns"):
+            setattr(self, name, getattr(self, name)[~chosen])
+
     def add_tree(self, choices):
         """Add the paths of the tree that a choice at each node makes."""
         leaves = np.arange(self.problem.n_leaves)
