@@ -258,8 +258,11 @@ class ColumnGenerationClassifier(CertifiedCandidates, CandidateTreeClassifier):
             watch=watch)
         bound, begin = np.inf, clock.elapsed
         try:
-            if fit.objective <= fit.bound:
-                pass            # the tree to start from makes no error: no other is better
+            if fit.objective <= fit.bound and search.row_cuts in ("upper", "equal", "all"):
+                # the tree to start from makes no error, and solves the relaxation: it puts no row
+                # on two paths
+                counters.update(relaxation=problem.total / factor, integral=True, converged=True,
+                                relaxations=0)
             elif search.integer == "branch-and-price":
                 exact = BranchAndPrice(generation, start)
                 try:

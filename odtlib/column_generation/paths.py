@@ -565,7 +565,7 @@ class RestrictedProblem:
             while True:
                 changed = [np.where(every == changed_leaf, c, label) for changed_leaf in every
                            for c in range(self.n_classes) if c != label[changed_leaf]]
-                other = max(changed, key=merit)
+                other = max(changed, key=merit, default=label)      # one class: none
                 if merit(other) <= merit(label):
                     break
                 label = other

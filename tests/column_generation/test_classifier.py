@@ -193,6 +193,10 @@ def test_a_start_without_an_error_is_proved_at_once(integer):
     check(model, X, y)
     assert model.report_.status == "optimal" and model.report_.objective == 0
     assert model.report_.counters["iterations"] == len(model.iterations_) == 0
+    assert model.report_.counters["converged"] and model.report_.counters["integral"]
+    loose, tight = (column_generation(2, splits="all", row_cuts=cuts).fit(X, y).report_.counters
+                    for cuts in ("none", "all"))     # rows on two paths count twice
+    assert tight["relaxation"] == len(y) < loose["relaxation"]
 
 
 def test_the_same_seed_gives_the_same_run():

@@ -280,3 +280,11 @@ def test_the_recall_of_a_class_that_weighs_next_to_nothing_is_kept():
     model.set_params(limits=TreeLimits(min_recall={0: 0.9, 1: 0.5}))
     with pytest.raises(ValueError, match="no tree of these candidate splits has recall of 0"):
         model.fit(X, y, weight)
+
+
+@pytest.mark.parametrize("integer", ["branch-and-price", "master"])
+def test_limits_may_be_given_where_all_labels_are_equal(integer):
+    X = np.arange(6.0)[:, None]
+    for limits in ({"min_recall": {3: 1.0}}, {"min_precision": {3: 0.5}}):
+        model = column_generation(2, splits="all", integer=integer, **limits).fit(X, [3] * 6)
+        assert model.report_.status == "optimal" and model.report_.objective == 0
