@@ -25,7 +25,8 @@ class BookHook(BuildHookInterface):
         included = build_data["force_include"]
         for folder in ("chapters", "data/published", "data/results"):
             included[folder] = f"odtbook/_book/{folder}"
-        for file in ("_toc.yml", "intro.ipynb", "data/figures.csv", "data/speed.csv"):
+        for file in ("_toc.yml", "intro.ipynb", "data/figures.csv", "data/speed.csv",
+                     "data/speed_ways.csv"):
             included[file] = f"odtbook/_book/{file}"
         data = Path(self.root, "data")
         for path in [data / "catalogue.toml", data / "manifest.json", *(data / "sets").rglob("*")]:

@@ -8,14 +8,16 @@ import pandas as pd
 from odtbook.experiments.book import book_root
 
 
-def comparisons(file="speed.csv"):
+def comparisons(file="speed.csv", peer=""):
     """Return a row for each problem, with CPU seconds and how often ours goes into theirs.
 
-    ``file`` in ``data`` may be "speed_ways.csv", where "theirs" is another way of our own.
+    ``file`` in ``data`` may be "speed_ways.csv", where "theirs" is another way of our own; the
+    name of each ``peer`` begins as given.
     ``ratio`` is missing where one of the two was stopped, or a proof of theirs was wrong
     (``stopped`` says which).  ``.attrs["provenance"]`` says when and where the runs were made.
     """
     table = pd.read_csv(book_root() / "data" / file)
+    table = table[table["peer"].str.startswith(peer)].reset_index(drop=True)
     table["ratio"] = (table["theirs"] / table["ours"]).where(table["stopped"].isna())
     days, commits = sorted(set(table["date"])), sorted({c[:7] for c in table["commit"]})
     table.attrs["provenance"] = (
