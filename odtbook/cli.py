@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import contextlib
 import os
 import sys
@@ -23,6 +24,9 @@ from odtbook.tables.words import suggestion
 from odtlib import __version__
 from odtlib.requirements import needs
 
+STAND_IN = "stand-in"
+SIGNS = {"✓": "+", "✗": "x", "½": "1/2", "≠": "!=", "≤": "<=", "≥": ">=", "–": "-", "·": ".",
+         "“": '"', "”": '"', "’": "'"}      # other signs that an output lacks become a "?"
 KEPT = "; finished runs are kept, --resume does the rest"      # by `odt run`
 
 
@@ -64,12 +68,14 @@ def main(arguments=None):
 
 
 def _let_output_pass():
-    """Replace what the output cannot show, and let a closed output take what it is given."""
+    """Write signs that the output lacks by others, and let a closed one take what it is given."""
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:      # else the next file that is opened would take its place
             setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")
+        codecs.register_error(STAND_IN, lambda error: ("".join(
+            SIGNS.get(sign, "?") for sign in error.object[error.start:error.end]), error.end))
+        sys.stdout.reconfigure(errors=STAND_IN)
     if not isinstance(sys.stderr, _Notices):
         sys.stderr = _Notices(sys.stderr)
 
