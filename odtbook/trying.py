@@ -821,9 +821,8 @@ def _independent(values, groups):
     """Return how many independent values tell as much of their mean, as many as groups at least."""
     away = pd.Series(values - np.mean(values))
     sums = away.groupby(groups).sum()
-    spread = (sums**2).sum()
-    return np.clip(len(away) * (away**2).sum() / spread, len(sums), len(away)) if spread else \
-        len(sums)
+    rows, most = (away**2).sum(), len(away) / len(sums)
+    return len(away) / np.clip((sums**2).sum() / rows if rows else most, 1, most)
 
 
 def _wilson(share, n):

@@ -699,7 +699,8 @@ def test_rows_of_one_group_count_as_fewer():
     wide = {}
     wrong = np.where(frame["y"] == "p", "n", "p")
     for kind, right in (("all", np.full(1200, True)), ("by person", who % 6 > 0),
-                        ("by chance", rng.random(1200) < 0.8)):
+                        ("by chance", rng.random(1200) < 0.8),
+                        ("alike", np.arange(1200) % 2 > 0)):
         for groups in (None, "one", "who"):
             table = read_table(frame.drop(columns={"one", "who"} - {groups}), "y", groups=groups)
             found = dict.fromkeys(trying.protocol(trying.ask(table), 1.0), frame["y"].to_numpy())
@@ -714,6 +715,7 @@ def test_rows_of_one_group_count_as_fewer():
     assert (wide["all", "who"] > 4 * wide["all", None]).all()
     assert (wide["by person", "who"] > 4 * wide["by person", None]).all()
     assert (wide["by chance", "who"] < 2 * wide["by chance", None]).all()
+    assert wide["alike", "who"] == pytest.approx(wide["alike", None])   # half of each person's
 
 
 @pytest.mark.parametrize("yes, groups", [(2, None), (8, "who")])
