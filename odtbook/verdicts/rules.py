@@ -72,13 +72,14 @@ class Part:
 
         ``covered`` is the share of the paper's lines with a counterpart of ours, ``short`` says
         that our limit is below the paper's, ``substitute`` names what stands in for the paper's
-        program.  None of these refutes a paper.  A substitute for the method ``behind`` confirms
-        nothing either: a weaker program is easily beaten.
+        program.  None of these refutes a paper.  With ``behind``, where the program is that of the
+        method said to be behind, nothing is confirmed either: a weaker program is easily beaten.
         """
         weak = [text for text, holds in (
             (f"{covered:.0%} of the paper's lines have a counterpart", covered < HALF),
             ("our limit is shorter than the paper's", short),
-            (f"by a substitute{' for the method behind' * behind}: {substitute}", substitute),
+            (f"by a substitute{' for the method said to be behind' * behind}: {substitute}",
+             substitute),
         ) if holds]
         if not weak or self.answer == "not run":
             return self
