@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from odtlib.column_generation.generation import ColumnGeneration
+from odtlib.column_generation.master import Master
+from odtlib.report import Clock
 from odtlib.tolerance import PROOF
 
 
@@ -42,7 +47,8 @@ class ManagedColumns(ColumnGeneration):
     7.0
     """
 
-    def __init__(self, master, pricing, clock, *, least: float = 1.0, **options):
+    def __init__(self, master: Master, pricing: list[Callable], clock: Clock, *,
+                 least: float = 1.0, **options: Any) -> None:
         super().__init__(master, pricing, clock, **options)
         self.least, self.n_dropped = least, 0
         self._value, self._given = -np.inf, master.n_columns
