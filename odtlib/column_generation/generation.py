@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from odtlib.column_generation.cuts import row_cuts_of
+from odtlib.column_generation.cuts import RowCuts, row_cuts_of
+from odtlib.column_generation.master import Master
 from odtlib.column_generation.paths import PATHS_PER_LOOK
 from odtlib.fit import TooLarge
+from odtlib.report import Clock
 
 
 @dataclass
@@ -60,7 +63,9 @@ class ColumnGeneration:
         seconds spent in the master, in pricing and in separation.
     """
 
-    def __init__(self, master, pricing, clock, *, row_cuts="none", merge_rows=True, watch=None):
+    def __init__(self, master: Master, pricing: list[Callable], clock: Clock, *,
+                 row_cuts: str | RowCuts = "none", merge_rows: bool = True,
+                 watch: Callable | None = None) -> None:
         self.master, self.pricing, self.clock = master, pricing, clock
         self.row_cuts = row_cuts_of(row_cuts)
         problem = master.problem
@@ -82,7 +87,7 @@ class ColumnGeneration:
         return self._timed("separation", self.row_cuts.add, self.master, x, self.rows,
                            self.clock.remaining, last)
 
-    def solve(self, allowed=None):
+    def solve(self, allowed: np.ndarray | None = None) -> Outcome:
         """Generate columns and cuts until the relaxation is solved or time is over.
 
         Trees use the splits (and with side constraints classes of leaves) in ``allowed``, a mask
