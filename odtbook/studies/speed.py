@@ -12,7 +12,7 @@ def comparisons(file="speed.csv", peer=""):
     """Return a row for each problem, with CPU seconds and how often ours goes into theirs.
 
     ``file`` in ``data`` may be "speed_ways.csv", where "theirs" is another way of our own; the
-    name of each ``peer`` begins as given.
+    name of each ``peer`` begins as given, with one of several in a tuple.
     ``ratio`` is missing where one of the two was stopped, or a proof of theirs was wrong
     (``stopped`` says which).  ``.attrs["provenance"]`` says when and where the runs were made.
     """
