@@ -14,7 +14,7 @@ from collections import Counter
 
 import numpy as np
 import pandas as pd
-from murtree import chosen_sets
+from murtree import chosen_sets, fit_gosdt
 from turns import Comparison, add_options, forms, timed
 
 from odtlib import MurTreeClassifier
@@ -42,15 +42,11 @@ def run_fast_small_tree(X, y, price, limit):
 
 
 def run_gosdt(X, y, price, limit):
-    """Return the same of GOSDT, whose result has shares of the rows; no cost without a proof."""
-    from gosdt import GOSDTClassifier
-    model = GOSDTClassifier(price, allow_small_reg=True, time_limit=int(limit))
-    taken, _ = timed(model.fit, X.to_numpy(np.int32), y.astype(np.int32))
-    result = model.result_
-    if result.status.name != "CONVERGED":
+    """Return the same of GOSDT, without a cost where the limit ended it."""
+    taken, errors, splits = fit_gosdt(X.to_numpy(np.int32), y.astype(np.int32), price, limit)
+    if errors is None:
         return taken, np.nan, False
-    splits = round((result.upperbound - result.model_loss) / price) - 1
-    return taken, round(result.model_loss * len(y)) + price * len(y) * splits, True
+    return taken, errors + price * len(y) * splits, True
 
 
 PEERS = {"FastSmallTree": run_fast_small_tree, "GOSDT": run_gosdt}

@@ -80,14 +80,24 @@ def run_dl85(X, y, depth, nodes, limit):
     return taken, None if model.timeout_ else float(model.error_)
 
 
-def run_gosdt(X, y, depth, nodes, limit):
+def fit_gosdt(X, y, price, limit, depth=None):
+    """Return CPU seconds, errors and splits of a tree that pays a share of the rows for each leaf.
+
+    Errors and splits are None where the limit ended the search.
+    """
     from gosdt import GOSDTClassifier
-    # It pays for leaves: so little that all of them together are worth less than an error.
-    model = GOSDTClassifier(1 / (len(y) * (2 ** depth + 1)), allow_small_reg=True,
-                            depth_budget=depth, time_limit=int(limit))
+    model = GOSDTClassifier(price, allow_small_reg=True, depth_budget=depth, time_limit=int(limit))
     taken, _ = timed(model.fit, X, y)
-    done = model.result_.status.name == "CONVERGED"
-    return taken, float(round(model.result_.model_loss * len(y))) if done else None
+    result = model.result_
+    if result.status.name != "CONVERGED":
+        return taken, None, None
+    return (taken, float(round(result.model_loss * len(y))),
+            round((result.upperbound - result.model_loss) / price) - 1)
+
+
+def run_gosdt(X, y, depth, nodes, limit):
+    # So little for each leaf that all of them together are worth less than an error.
+    return fit_gosdt(X, y, 1 / (len(y) * (2 ** depth + 1)), limit, depth)[:2]
 
 
 def run_command(path, X, y, depth, nodes, limit):

@@ -16,7 +16,7 @@ from .options import limits_splits
 
 MAX_NODES = 2 ** MAX_FULL_DEPTH - 1
 SMALL_DEPTHS = 2, 3, 4      # solved before trees of any depth
-MAX_COPIES = 4          # of all rows, as often as their weights say, that a binariser sees
+BINNED_COPIES = 4       # of all rows, as often as their weights say, that a binariser sees
 LARGE_DEPTH = 8         # from here on a search without a depth takes less time, if splits cost
 ROWS_AT_A_TIME = 2 ** 16        # that go down a tree together: more need memory, not less time
 
@@ -82,7 +82,7 @@ class BudgetPathMixin:
     _accepts_missing = True
 
     def _most_copies(self, n_rows):
-        return MAX_COPIES * n_rows + 1024
+        return BINNED_COPIES * n_rows + 1024
 
     def _finished(self, tree):
         """Return a tree over the columns as ``fit`` leaves it in ``tree_``."""
