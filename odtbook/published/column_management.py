@@ -14,7 +14,7 @@ from odtlib.tolerance import PROOF
 
 
 class ManagedColumns(ColumnGeneration):
-    """Column generation that removes poor columns whenever the relaxation has become better.
+    """Column generation that removes poor columns whenever the relaxation improves.
 
     Parameters are those of the base class, and one more.  The columns that the master has at the
     beginning stay, and so do those that the relaxation uses.  It ends, since a column leaves only
@@ -23,7 +23,7 @@ class ManagedColumns(ColumnGeneration):
     Parameters
     ----------
     least : float, default=1.0
-        Least loss, in rows, that the reduced cost of a column must say for it to leave.
+        A column leaves if its reduced cost is below minus so many rows.
 
     Attributes
     ----------
