@@ -28,13 +28,19 @@ class Flag:
 
 
 class SolverThread(threading.Thread):
-    """A thread that a solver works in; none outlives Python, which HiGHS would abort."""
+    """A thread that a solver works in; none outlives Python, which HiGHS would abort.
+
+    It keeps its own ``state``, "new", "working" or "done".  In Python 3.11 and 3.12 a Ctrl-C within
+    ``Thread.join`` makes ``is_alive`` false for ever, and the solver would work on unseen.
+    """
 
     _running, _exit, _lock = set(), False, threading.Lock()
 
     def __init__(self, work, stop):
         super().__init__(daemon=True)
-        self.work, self.stop, self.ended = work, stop, False
+        self.work, self.stop, self.ended, self.state = work, stop, False, "new"
+        self._done = threading.Lock()
+        self._done.acquire()
 
     def start(self):
         """Start, unless Python is about to end: a fit may go on beside the main thread."""
@@ -46,16 +52,28 @@ class SolverThread(threading.Thread):
 
     def run(self):
         """Work, unless the end came while the thread was being started."""
-        if not self.ended:
-            self.work()
+        self.state = "working"          # before ``ended`` is read, as end() does it the other way
+        try:
+            if not self.ended:
+                self.work()
+        finally:
+            self.state = "done"
+            self._done.release()
+
+    def wait(self, seconds):
+        """Wait until the work is done, at most so long."""
+        if self.state != "done":
+            self._done.acquire(timeout=seconds)     # nobody else waits, so it is kept
 
     def end(self):
         """Tell the solver to stop until it has stopped: it forgets what it is told before its
         start."""
         self.ended = True
-        while self.is_alive():
+        while self.state == "working":
             self.stop()
-            self.join(0.05)
+            self.wait(0.05)
+        if self.is_alive():
+            self.join()                 # the few steps after the work
         self._running.discard(self)
 
     @classmethod
@@ -128,8 +146,8 @@ def in_threads(works, stop, watch=None):
         for thread in threads:
             thread.start()
         for thread in threads:
-            while thread.is_alive() and not errors:
-                thread.join(0.1)        # some systems deliver Ctrl-C only between short waits
+            while thread.state != "done" and not errors:
+                thread.wait(0.1)        # some systems deliver Ctrl-C only between short waits
                 if watch is not None:
                     watch()
     finally:

@@ -187,6 +187,25 @@ def test_ctrl_c_while_a_thread_starts_leaves_no_thread(before, monkeypatch):
     assert stop.is_set() != before
 
 
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_real_ctrl_c_while_threads_work_waits_for_all_of_them(number):
+    """In Python 3.11 a thread whose ``join`` it interrupts counts as ended, while it works on."""
+    stop, ended = solver_threads.Flag(), []
+
+    def work():
+        for _ in range(400):
+            if stop.is_set():
+                break
+            time.sleep(0.05)
+        time.sleep(0.3)                 # a solver takes a while to stop
+        ended.append(stop.is_set())
+
+    with ctrl_c(0.25) as timer, pytest.raises(KeyboardInterrupt):
+        timer.start()
+        solver_threads.in_threads([work] * number, stop.set)
+    assert ended == [True] * number
+
+
 def test_ctrl_c_between_smaller_depths_leaves_no_bound_of_a_smaller_depth(monkeypatch):
     def pressed(self, depth, nodes, **options):
         done = solve(self, depth, nodes, **options)
@@ -205,7 +224,7 @@ def test_ctrl_c_between_smaller_depths_leaves_no_bound_of_a_smaller_depth(monkey
 
 
 KEPT_PRESSING = """
-import threading, time
+import signal, threading, time
 import highspy
 import numpy as np
 from odtlib import solver_threads
@@ -216,13 +235,10 @@ for row in random.integers(0, 100, (4, 60)):        # market split: no solver en
     over, under = (highs.addVariable(0.0, 1e4, 1.0) for _ in range(2))
     sides = sum(int(w) * v for w, v in zip(row, x)) + over - under
     highs.addConstr(sides == int(row.sum()) // 2)
-pressed, join = [], threading.Thread.join
-def press(thread, timeout=None):
-    if len(pressed) < 3:
-        pressed.append(thread)
-        raise KeyboardInterrupt
-    join(thread, timeout)
-solver_threads.SolverThread.join = press
+for number in range(3):
+    press = threading.Timer(0.3 * number + 0.3, signal.raise_signal, [signal.SIGINT])
+    press.daemon = True
+    press.start()
 solver_threads.in_thread(highs.run, lambda: time.sleep(0.5))
 """
 
