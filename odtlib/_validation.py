@@ -286,10 +286,11 @@ def pandas_frame(X):
     return pandas_frame(pd.DataFrame(columns))
 
 
-def ready_rows(X, types):
+def ready_rows(X, types, missing=False):
     """Return rows as an array of the first of the types, if not of another; else None.
 
-    Only rows in which nothing can be wrong: of numbers that are all finite.
+    Only rows in which nothing can be wrong: of numbers that are all finite, or NaN if it may be
+    ``missing``.
     """
     if hasattr(X, "iloc") and hasattr(X, "columns"):
         check_columns(X)
@@ -300,7 +301,7 @@ def ready_rows(X, types):
     if type(X) is not np.ndarray or X.ndim != 2 or X.size == 0 or X.dtype.kind not in "biuf":
         return None
     X = np.asarray(X, X.dtype if X.dtype in types else types[0], order="C")
-    return X if sums_up(X) else None
+    return X if sums_up(X) or missing and not np.isinf(X).any() else None
 
 
 def ready_targets(y, n_rows, options):

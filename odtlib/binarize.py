@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from itertools import compress
 from numbers import Integral
 from typing import Self
 
@@ -43,7 +44,7 @@ from odtlib._validation import (
     set_features,
     with_plain_parameters,
 )
-from odtlib.columns import CELLS_AT_A_TIME, Columns, categories_of
+from odtlib.columns import Columns, categories_of
 from odtlib.report import MOMENT_CELLS, Clock
 from odtlib.text import threshold_text
 from odtlib.tree import DecisionTree, midpoint
@@ -56,6 +57,9 @@ ENTROPY_TIE = 1e-12
 
 # Fewest and most even cuts of a feature where the number of columns is limited.
 EVEN_CUTS = (3, 31)
+
+# Cells of the columns of a fit that are made before their pace is asked.
+CELLS_AT_A_TIME = 2 ** 22
 
 # Of the time that is left so much goes into the columns of a fit: what comes after copies them.
 SHARE_OF_TIME = 0.25
@@ -146,22 +150,26 @@ class _Binarizer(TransformerMixin, WithParameters):
                 rows = rows[np.subtract(numbers, begin)]
                 ends.update(self._numeric_intervals(numbers, rows, codes, n_classes, clock))
         self.complete_ = not clock.expired
-        # of each column lower and upper end, and its value if that of the feature is missing
-        columns, features = [(np.zeros(0), np.zeros(0), np.zeros(0))], sorted(ends)
-        for j in features:
-            lower, upper = ends[j]
-            value = np.full(len(lower), -1)
-            if gaps[j] and not self._keeps_numbers:
-                # each twice, and one that says whether the value is missing
-                lower, upper = (np.append(np.repeat(end, 2), np.inf) for end in (lower, upper))
-                value = np.append(np.arange(len(lower) - 1) % 2, 1)
-            elif gaps[j] and not len(lower):      # one category, or none
-                lower, upper, value = np.array([-0.5]), np.array([0.5]), np.array([-1])
-            columns.append((lower, upper, value))
-        self.lower_, self.upper_, value = map(np.concatenate, zip(*columns))
-        self.feature_ = np.repeat(np.array(features, np.int64),
-                                  [len(lower) for lower, *_ in columns[1:]])
-        self.missing_ = value.astype(np.int8)
+        if self._keeps_numbers:
+            ends.update({j: (np.array([-0.5]), np.array([0.5])) for j, (lower, _) in ends.items()
+                         if gaps[j] and not len(lower)})        # one category, or none
+        features, gaps = np.array(sorted(ends), np.int64), np.array(gaps, bool)
+        lower, upper = (np.concatenate([np.zeros(0), *(ends[j][side] for j in features.tolist())])
+                        for side in range(2))
+        column = np.repeat(features, [len(ends[j][0]) for j in features.tolist()])
+        value = np.full(len(column), -1, np.int8)       # if that of the feature is missing
+        if gaps.any() and not self._keeps_numbers:
+            # each twice, and one that says whether the value is missing
+            twice = np.repeat(np.arange(len(column)), 1 + gaps[column])
+            some = features[gaps[features]]
+            value = np.append(np.where(gaps[column[twice]], np.diff(twice, prepend=-1) == 0, -1),
+                              np.ones(len(some))).astype(np.int8)
+            column = np.append(column[twice], some)
+            order = np.argsort(column, kind="stable")
+            lower, upper = (np.append(end[twice], np.full(len(some), np.inf))[order]
+                            for end in (lower, upper))
+            column, value = column[order], value[order]
+        self.feature_, self.lower_, self.upper_, self.missing_ = column, lower, upper, value
 
         bound = np.where(self.lower_ == -np.inf, self.upper_, self.lower_)
         self.threshold_ = np.where(np.isin(self.feature_, list(self.categories_)), np.nan, bound)
@@ -384,6 +392,13 @@ class _Binarizer(TransformerMixin, WithParameters):
 
         ``rows`` (n_features, n_rows) holds their values, of each at least one that is not missing.
         """
+        zero, one = rows == 0, rows == 1
+        # 0/1 features are kept as they are: 1 when x > 0.5
+        kept = (zero | one | np.isnan(rows)).all(axis=1) & zero.any(axis=1) & one.any(axis=1)
+        ends = dict.fromkeys(compress(features, kept), (np.array([0.5]), np.array([np.inf])))
+        if kept.all():
+            return ends
+        features, rows = [*compress(features, ~kept)], rows[~kept]
         order = np.argsort(rows, axis=1)
         codes = codes.take(order)
         order += np.arange(0, rows.size, rows.shape[1])[:, None]
@@ -399,20 +414,15 @@ class _Binarizer(TransformerMixin, WithParameters):
             values, counts, last = values[known], counts[:, known], (np.cumsum(known) - 1)[last]
         first = np.append(0, last[:-1] + 1)
         cut = self._cuts(counts, first, clock)
-        # 0/1 features are kept as they are: 1 when x > 0.5
-        kept = (last - first == 1) & (values[first] == 0) & (values[last] == 1)
-        cut[last[kept]] = False
         cuts = np.flatnonzero(cut)
         low, high = values[cuts - 1], values[cuts]
         thresholds = midpoint(low, high) + 0.0      # + 0.0: never -0.0
-        lower, ends = np.full(len(cuts), -np.inf), {}
+        lower = np.full(len(cuts), -np.inf)
         stop = np.searchsorted(cuts, last, side="right").tolist()
-        for j, begin, end, as_it_is in zip(features, [0, *stop], stop, kept.tolist()):
+        for j, begin, end in zip(features, [0, *stop], stop):
             own = slice(begin, end)
             ends[j] = lower[own], thresholds[own]
-            if as_it_is:
-                ends[j] = np.array([0.5]), np.array([np.inf])
-            elif begin < end:
+            if begin < end:
                 self._neighbours[j] = thresholds[own], low[own], high[own]
         return ends
 
@@ -433,7 +443,7 @@ class _Binarizer(TransformerMixin, WithParameters):
 
         With ``reset`` it sets ``categories_``, the categories of each feature that has some.
         """
-        table = ready_rows(X, EXACT) if type(X) is np.ndarray else None
+        table = ready_rows(X, EXACT, missing=True) if type(X) is np.ndarray else None
         if table is not None:
             if reset:
                 set_features(self, X)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from odtlib._validation import check_columns, pandas_frame, warn
 
-# Cells that are compared at a time; Ctrl-C is heard between.
-CELLS_AT_A_TIME = 2 ** 22
+CELLS_AT_A_TIME = 2 ** 15       # that are compared together, in the processor's cache
 CATEGORY = (bool, int, float, str)      # of these types a category can be written down
 INFINITE = {"inf": np.inf, "-inf": -np.inf, None: np.nan}
 SCHEMA = {"names": ([str], None), "given": int, "categories": [(None, [CATEGORY])],
@@ -136,27 +134,22 @@ class Columns:
         except MemoryError:
             raise MemoryError(f"{n_columns} columns of {n_rows} rows do not fit into memory; give "
                               "a binarizer with fewer cuts, or fewer features.") from None
-        groups = pairwise([*np.flatnonzero(np.diff(self.feature, prepend=-1)), n_columns])
-        parts = [(self.feature[first], first, last, (self.lower[first:last] > -np.inf).any())
-                 for first, last in groups]
+        has_lower, one = (self.lower > -np.inf).any(), self.missing == 1
         step = max(1, CELLS_AT_A_TIME // max(1, n_columns))
         for start in range(0, n_rows, step):
-            for column, first, last, has_lower in parts:
-                values = table[start:start + step, column, None]
-                cells = out[start:start + step, first:last]
-                np.less_equal(values, self.upper[first:last], out=cells)
-                if has_lower:
-                    cells &= self.lower[first:last] < values
-        out, plain, gaps = out.view(np.uint8), np.isnan(self.lower), np.isnan(table)
-        if gaps.any():
-            gaps = gaps[:, self.feature]
-            out[gaps & (self.missing == 1)] = 1
-            gaps &= self.missing < 0
-        if plain.any() or gaps.any():
+            values = table[start:start + step].take(self.feature, axis=1)
+            cells = out[start:start + step]
+            np.less_equal(values, self.upper, out=cells)
+            if has_lower:
+                cells &= self.lower < values
+            if one.any():
+                cells |= one & np.isnan(values)
+        out, plain = out.view(np.uint8), np.isnan(self.lower)
+        unseen = (self.missing < 0) & np.isnan(table).any(axis=0)[self.feature]
+        if plain.any() or unseen.any():
             out = out.astype(np.float64)
             out[:, plain] = table[:, self.feature[plain]]
-            if gaps.any():
-                out[gaps] = np.nan
+            out[unseen & np.isnan(table[:, self.feature])] = np.nan
         return out
 
     def question(self, k: int, threshold: float, gap_left: bool | None, left: int,

@@ -373,7 +373,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
 
     def _check_training_data(self, X, y):
         X = pandas_frame(X)
-        rows = ready_rows(X, self._row_types)
+        rows = ready_rows(X, self._row_types, self._accepts_missing)
         targets = None if rows is None else ready_targets(y, len(rows), self._target_options)
         if targets is not None:
             set_features(self, X)               # nothing can be wrong

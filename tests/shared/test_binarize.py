@@ -223,7 +223,8 @@ def test_boundary_thresholds_can_lose_the_optimum():
 
 @variants
 @pytest.mark.parametrize("seed", range(5))
-def test_columns_are_what_the_attributes_say(binarizer, seed):
+def test_columns_are_what_the_attributes_say(binarizer, seed, monkeypatch):
+    monkeypatch.setattr("odtlib.columns.CELLS_AT_A_TIME", 100)      # blocks of a few rows
     rng = np.random.default_rng(seed)
     X = np.c_[rng.normal(size=80), rng.integers(0, 4, 80), rng.integers(0, 2, 80), np.ones(80),
               rng.normal(size=80) * 1e300]
@@ -567,7 +568,8 @@ def test_a_whole_number_is_a_target_for_a_regressor_and_a_label_for_a_classifier
         == pytest.approx(5.0)
 
 
-def test_a_feature_with_gaps_has_each_column_twice_and_one_that_says_so():
+def test_a_feature_with_gaps_has_each_column_twice_and_one_that_says_so(monkeypatch):
+    monkeypatch.setattr("odtlib.columns.CELLS_AT_A_TIME", 16)       # blocks of two rows
     X = np.array([[1.0, np.nan, 0], [np.nan, np.nan, 1], [2, np.nan, np.nan], [3, np.nan, 0]])
     fitted = ThresholdBinarizer().fit(X)
     assert fitted.column_names_.tolist() == [
