@@ -74,13 +74,13 @@ def _by_class(option, pairs):
 
 
 def _try(options):
+    begun = time.time()
     for package in ("pandas", "matplotlib", "papermill", "nbconvert"):
         needs(package, "tables", "odt try")
     from papermill.parameterize import parameterize_notebook
 
     from odtbook.tables import FILES as TABLES
     from odtbook.tables import handed, printable, source_of, table_of
-    begun = time.time()
 
     def say(line):
         print(printable(f"odt try: {time.time() - begun:5.1f} s  {line}"), file=sys.stderr,

@@ -200,7 +200,7 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
         not max_depth), *[f"at most {max_leaf_nodes} leaves"] * bool(max_leaf_nodes)]
     size = f"Trees have {' and '.join(limits).rstrip(',')}."
     clock = Clock(0.92 * seconds)           # the rest is for writing the page
-    clock.start -= min(table.seconds, 0.2 * seconds)
+    clock.start -= min(table.seconds, 0.5 * seconds)
     if table.task == "regression":
         if cost or class_weight or metric:
             raise ValueError(f"{table.target!r} is a quantity, which has no classes to weigh; "

@@ -12,7 +12,6 @@ from inspect import signature
 from pathlib import Path
 
 import numpy as np
-from sklearn.utils._param_validation import validate_parameter_constraints
 
 from odtbook.tables import is_file, read_table
 from odtbook.tables.words import suggestion
@@ -87,6 +86,7 @@ class Template:
 
     def refuse_values(self, points):
         """Raise ValueError for a value that is refused by what the notebook gives it to."""
+        from sklearn.utils._param_validation import validate_parameter_constraints
         takers = self._takers()
         for name, value in {f"{pair}": pair for point in points for pair in point.items()}.values():
             for taker, parameter in takers.get(name, ()):

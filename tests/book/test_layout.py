@@ -196,6 +196,14 @@ def test_importing_the_package_loads_nothing_heavy():
     assert not HEAVY & set(loaded)
 
 
+def test_the_command_starts_before_anything_heavy_is_loaded():
+    """`odt try` counts the seconds in which it loads, and `odt --help` needs none of that."""
+    code = "import sys, odtbook.cli; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True,
+                            text=True).stdout.split()
+    assert not HEAVY & set(loaded)
+
+
 def test_no_path_of_a_machine_is_committed():
     # Spelled in parts, so that this file does not find itself.
     places = "|".join(["/" + "work/", "/" + "root/", "/" + "tmp/", "/" + "home/", "/" + "Users/"])

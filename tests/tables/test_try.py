@@ -625,6 +625,15 @@ def test_without_time_for_five_folds_there_is_no_verdict(monkeypatch):
     assert "need more rows, or groups" in few.lines[0]
 
 
+@pytest.mark.parametrize("loading, counted", [(3.0, 3.0), (50.0, 10.0)])
+def test_loading_and_reading_are_part_of_the_time(loading, counted):
+    """On a busy computer they take long; half of the time is left for the trial itself."""
+    table = read_table(rare(), "ill")
+    table.seconds = loading
+    question = trying.ask(table, seconds=20)
+    assert counted <= question.clock.elapsed < counted + 1
+
+
 def test_what_is_compared_is_what_is_shown():
     """The sentence follows from the numbers in it, at every rounding."""
     table = read_table(rare(), "ill")
