@@ -271,8 +271,8 @@ def _gives_away(column, y, task):
 def _tells(values, y, task, everywhere=True):
     """Return in words how well values tell the target; ``everywhere``: each row has one.
 
-    Words by what is most frequent beside each, or by their mean; numbers by a cut for each class
-    but one, or by their order and up to 19 cuts.
+    Words by what is most frequent beside each, or by their mean; numbers by one cut, or by two for
+    each class but one, and in a quantity by their order and up to 19 cuts.
     """
     words, n = values.dtype == object, len(y)
     if words:
@@ -284,16 +284,20 @@ def _tells(values, y, task, everywhere=True):
         if np.std(y) == 0:
             return ""
         y = (y - np.mean(y)) / np.std(y)
+        ranked, share, of = pd.Series(y, values.index), 0.0, ""
         if words:
-            means = pd.Series(y, values.index).groupby(values).transform("mean")
+            means = ranked.groupby(values).transform("mean")
             share = 1 - np.var(y - means) / np.var(y) if values.nunique() <= n / 10 else 0
         else:
-            same = abs(values.corr(pd.Series(y, values.index), method="spearman"))
+            same = abs(values.corr(ranked, method="spearman"))
             if same >= 0.97:
                 return f"nearly (rank correlation {same:.3f})"
-            share = DecisionTreeRegressor(max_leaf_nodes=20, min_samples_leaf=max(5, n // 50)).fit(
-                ranks, y).score(ranks, y)
-        return f"nearly (it explains {100 * share:.1f} % of the variance)" if share >= 0.97 else ""
+            tree = DecisionTreeRegressor(max_leaf_nodes=20, min_samples_leaf=max(5, n // 50))
+            for of, target in (("", y), (" of its ranks", ranked.rank())):
+                if (share := tree.fit(ranks, target).score(ranks, target)) >= 0.97:
+                    break
+        return f"nearly (it explains {100 * share:.1f} % of the variance{of})" \
+            if share >= 0.97 else ""
     counts = np.sort(np.unique(y, return_counts=True)[1])
     base, right, how, most = n - counts[-1], 0, "", 0.1
     every = "in every row" if everywhere else f"in all {n:,} rows that have it"
@@ -307,9 +311,9 @@ def _tells(values, y, task, everywhere=True):
         hits = below.max(axis=1) + (below[-1] - below).max(axis=1)
         right = int(hits.max())
         how = f" (one cut, at {number_text(np.unique(values)[hits.argmax()])})"
-    elif not words and len(counts) <= MANY_LEVELS:
-        tree = DecisionTreeClassifier(max_leaf_nodes=len(counts), random_state=0).fit(ranks, y)
-        right, most = int((tree.predict(ranks) == y).sum()), 0.03
+    if not words and len(counts) <= MANY_LEVELS and not (how and n - right <= most * base):
+        tree = DecisionTreeClassifier(max_leaf_nodes=2 * len(counts) - 1, random_state=0)
+        right, most = int((tree.fit(ranks, y).predict(ranks) == y).sum()), 0.03
         how = f" ({tree.get_n_leaves() - 1} cuts)"
     wrong = n - right
     if wrong > most * base or base < 10:

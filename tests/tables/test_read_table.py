@@ -519,8 +519,9 @@ def test_arff_as_weka_writes_it(quote, tmp_path):
         read_table(path, "class")
 
 
-@pytest.mark.parametrize("name", ["one cut", "a flag", "two cuts", "four cuts", "gaps", "known",
-                                  "gaps of words", "gaps and a quantity", "chance"])
+@pytest.mark.parametrize("name", [
+    "one cut", "a flag", "two cuts", "four cuts", "a square above", "squares", "a square",
+    "gaps", "known", "gaps of words", "gaps and a quantity", "chance"])
 def test_a_column_that_gives_the_target_away_is_said_whatever_way_it_does(name):
     """Of a quantity or of many classes by cuts, and of anything by where a column has gaps."""
     rng = np.random.default_rng(0)
@@ -532,6 +533,9 @@ def test_a_column_that_gives_the_target_away_is_said_whatever_way_it_does(name):
         "a flag": (yes + 0.0, 1000 * yes + noise, "nearly (it explains 100.0 % of the variance)"),
         "two cuts": (x, np.select([x < -0.5, x < 0.6], ["a", "b"], "c"), "in every row (2 cuts)"),
         "four cuts": (x, pd.cut(x, [-9, -1, -0.3, 0.3, 1, 9]).astype(str), "in every row (4 cuts)"),
+        "a square above": (x, np.where(x**2 > 1, "yes", "no"), "in every row (2 cuts)"),
+        "squares": (x, pd.cut(x**2, [-1, 0.3, 1.5, 99]).astype(str), "in every row (4 cuts)"),
+        "a square": (x, x**2, "nearly (it explains 99.1 % of the variance of its ranks)"),
         "gaps": (np.where(yes, x, np.nan), answer, "in every row, by where it has gaps"),
         "known": (np.where(yes, np.nan, 5.0), answer, "in every row, by where it has gaps"),
         "gaps of words": (np.where(yes, rng.choice(["u", "v"], n), None), answer,
