@@ -284,20 +284,19 @@ def _tells(values, y, task, everywhere=True):
         if np.std(y) == 0:
             return ""
         y = (y - np.mean(y)) / np.std(y)
-        ranked, share, of = pd.Series(y, values.index), 0.0, ""
+        target = pd.Series(y, values.index)
         if words:
-            means = ranked.groupby(values).transform("mean")
-            share = 1 - np.var(y - means) / np.var(y) if values.nunique() <= n / 10 else 0
+            means = target.groupby(values).transform("mean")
+            shares = {"": 1 - np.var(y - means) / np.var(y)} if values.nunique() <= n / 10 else {}
         else:
-            same = abs(values.corr(ranked, method="spearman"))
+            same = abs(values.corr(target, method="spearman"))
             if same >= 0.97:
                 return f"nearly (rank correlation {same:.3f})"
             tree = DecisionTreeRegressor(max_leaf_nodes=20, min_samples_leaf=max(5, n // 50))
-            for of, target in (("", y), (" of its ranks", ranked.rank())):
-                if (share := tree.fit(ranks, target).score(ranks, target)) >= 0.97:
-                    break
-        return f"nearly (it explains {100 * share:.1f} % of the variance{of})" \
-            if share >= 0.97 else ""
+            shares = {of: tree.fit(ranks, what).score(ranks, what)
+                      for of, what in (("", target), (" of its ranks", target.rank()))}
+        return next((f"nearly (it explains {100 * share:.1f} % of the variance{of})"
+                     for of, share in shares.items() if share >= 0.97), "")
     counts = np.sort(np.unique(y, return_counts=True)[1])
     base, right, how, most = n - counts[-1], 0, "", 0.1
     every = "in every row" if everywhere else f"in all {n:,} rows that have it"

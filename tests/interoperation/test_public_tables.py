@@ -34,6 +34,11 @@ TABLES = [
     ("statsmodels", "datasets/fair/fair.csv", "affairs"),
     ("statsmodels", "datasets/heart/heart.csv", "censors"),
     ("statsmodels", "datasets/modechoice/modechoice.csv", "choice", "--groups", "individual"),
+    ("statsmodels", "datasets/anes96/anes96.csv", "vote"),
+    ("statsmodels", "datasets/randhie/randhie.csv", "mdvis"),
+    ("statsmodels", "datasets/ccard/ccard.csv", "OWNRENT"),
+    ("statsmodels", "datasets/statecrime/statecrime.csv", "murder"),
+    ("scikit-learn", "datasets/data/breast_cancer.csv", "column31"),
 ]
 
 
