@@ -19,7 +19,7 @@ from . import _search as S
 from ._cache import ENTRY, find_problem, move_entries, root_of
 from ._kernels import IMPURITY
 from ._objectives import ADDING, ELEMENT, closure_address, cost_addresses, kernel_addresses
-from .greedy import cart, gini
+from .greedy import cart, gini, sum_columns
 from .options import DEFAULT, MurTreeSearch
 from .preparation import Problem, Sums, Workspace, grouped_rows, packed_rows
 
@@ -756,6 +756,7 @@ def warm_up_search(kernel, search=None):
         if kernel == "sums":
             cost_addresses()
         grouped_rows(solver.problem.rows)
+        sum_columns(solver.problem.rows, np.ones((2, 1)), np.arange(2), np.zeros((1, 1)))
         find_problem(table, values, np.zeros(2, np.uint64), 1, 1, 0)
         move_entries(table, values, table.copy(), values.copy())
 

@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from odtlib import DecisionTree, MurTreeClassifier, MurTreeRegressor
 from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
 from odtlib.certify import Certificate
-from odtlib.murtree.greedy import cart
+from odtlib.murtree.greedy import cart, sum_columns
 from odtlib.murtree.preparation import Workspace, prepare
 from odtlib.murtree.solver import Solver
 from odtlib.report import Clock
@@ -107,6 +107,16 @@ def test_what_is_missing_of_a_tree_is_grown_by_cart():
     assert full[0] == part[0] == none[0]               # the root is known in any case
     assert none[1:] == tuple(
         solver.cart(np.flatnonzero(problem.rows[:, full[0]] == side), 3, 7) for side in (0, 1))
+
+
+@pytest.mark.parametrize("n, columns, sums", [(1, 1, 1), (70, 33, 4), (200, 130, 2)])
+def test_sums_of_columns_are_products(n, columns, sums):
+    random = np.random.default_rng(n)
+    X, table = random.integers(0, 2, (n, columns), np.uint8), random.normal(size=(n, sums))
+    table[random.random(table.shape) < 0.5] = 0
+    rows, inside = random.permutation(n)[:n // 2 + 1], np.ones((sums, columns))
+    sum_columns(X, table, rows, inside)
+    np.testing.assert_allclose(inside, 1 + table[rows].T @ X[rows], atol=1e-12)
 
 
 def test_cart_takes_the_purest_split():

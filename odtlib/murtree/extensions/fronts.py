@@ -28,7 +28,7 @@ from odtlib.report import Clock, TimeUp, default_objective, pluralised
 from odtlib.tolerance import ROUNDING
 
 from ..columns import tree_over_columns
-from ..greedy import blas, cart
+from ..greedy import blas, cart, sum_columns
 from ..options import MurTreeSearch, memory_limit_alone
 from ..preparation import _distinct_columns, grouped_rows, pair_sums, prepare, set_name
 from ..run import Rows, Run
@@ -289,6 +289,7 @@ def warm_up_fronts():
                              min_leaf=1, clock=Clock())
         nothing = np.zeros(0, np.int64)
         search.front(nothing, 2, 3)
+        sum_columns(search.bits.astype(np.uint8), np.ones((1, 1)), nothing, np.zeros((1, 1)))
         kernels.insert(*[np.int64(0)] * 3, UNLIMITED, *search.arrays(2), 0)
         kernels.merge(*[nothing] * 4, 0, 0, 0, 1, UNLIMITED, *search.arrays(2), 0)
 
