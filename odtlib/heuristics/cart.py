@@ -249,7 +249,8 @@ class TunedCARTClassifier(TreeClassifier):
     """Choose CART's depth and pruning by cross-validation, and grow it on all rows.
 
     All combinations are compared by the mean accuracy over the folds; the first of the best wins.
-    Without a grid that is the one that prunes most, and of these the least deep one.
+    Without a grid that is the one that prunes most, and of these the least deep one.  Sparse rows
+    are read like dense ones.
 
     Class weights of the grid multiply the weights of the rows while a tree grows, and nothing else.
     The objective in the report and the accuracies use the weights of the rows, those of the
@@ -305,6 +306,7 @@ class TunedCARTClassifier(TreeClassifier):
     }
 
     _accepts_missing = True     # each fold fills in its own
+    _sparse = "any"
 
     max_depth: int | None = 3
     _: KW_ONLY

@@ -17,6 +17,7 @@ from odtlib import (
     DecisionTree,
     MurTreeClassifier,
     MurTreeRegressor,
+    TunedCARTClassifier,
 )
 
 FORMATS = ["csr_matrix", "csc_matrix", "coo_matrix", "csr_array", "csc_array", "lil_array"]
@@ -32,7 +33,8 @@ def bits(seed, n_rows=80, n_columns=7):
 @pytest.mark.parametrize("model", [
     MurTreeClassifier(3), MurTreeClassifier(2, objective="f1"), MurTreeRegressor(2),
     MurTreeRegressor(2, loss="absolute_error"), FlowOCTClassifier(2, random_state=0),
-    CARTClassifier(3, random_state=0)], ids=lambda model: type(model).__name__)
+    CARTClassifier(3, random_state=0), TunedCARTClassifier(3, cv=3, random_state=0)],
+    ids=lambda model: type(model).__name__)
 def test_a_sparse_table_gives_the_tree_of_the_dense_one(model, kind):
     X, y = bits(1, 20 if isinstance(model, FlowOCTClassifier) else 80)
     rows = getattr(sparse, kind)(X)
