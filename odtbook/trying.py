@@ -940,7 +940,7 @@ def _rounds(question):
     few = rows = everything if n <= 2 * PILOT else drawn(question, everything, PILOT, 4)
     with _alone():
         tiny = drawn(question, everything, 60, 3)
-        _fold(question, tiny, tiny, 0.05, until, 1)         # loads what is timed
+        _fold(question, tiny, tiny, 0.05, until, 0)         # loads what is timed
         pilot = _folds(question, few, 0, until if few is everything else 2 * end, 1, most=1)
         if not pilot:
             return [], few, 1, f"{FOLDS} folds need more rows, or groups."

@@ -5,6 +5,7 @@ import re
 import sqlite3
 import time
 import warnings
+from types import SimpleNamespace
 
 import nbformat
 import numpy as np
@@ -15,6 +16,7 @@ from tables.ugly import plain, tables
 
 from odtbook import trying
 from odtbook.cli import main
+from odtbook.experiments.book import folder
 from odtbook.studies import does_it_pay
 from odtbook.tables import HANDED, handed, read_table
 from odtbook.try_command import _write
@@ -97,6 +99,24 @@ def test_a_confusion_table_of_many_classes_is_in_sight(n, word, tmp_path):
             e => getComputedStyle(e).writingMode)""") == [
                 "horizontal-tb", *n * ["vertical-rl" if n > 7 else "horizontal-tb"]]
         assert tab.inner_text("main").count("150") == n
+
+
+@pytest.mark.parametrize("n", [20, 21])
+def test_of_more_than_twenty_classes_those_that_are_mixed_up_are_shown(n):
+    """A notebook shows twenty columns of a frame."""
+    template = nbformat.read(folder() / "own_data.ipynb", as_version=4)
+    (cell,) = [cell for cell in template.cells if cell.get("id") == "confusion"]
+    truth = np.repeat([f"c{k}" for k in range(n)], 2 + np.arange(n))
+    said = truth.copy()
+    said[truth == "c5"], said[:1] = "c7", "c9"
+    space = {"np": np, "pd": pd, "trying": trying, "shares": np.unique(truth),
+             "question": SimpleNamespace(classes=True), "table": SimpleNamespace(y=truth),
+             "judged": SimpleNamespace(rows=np.arange(len(truth)), found={trying.TREE: said})}
+    exec(cell.source, space)
+    if n == 20:
+        assert space["shown"].shape == (20, 19) and space["shown"].loc["c5", "c7"] == 7
+    else:
+        assert space["shown"]["rows"].to_dict() == {("c5", "c7"): 7, ("c0", "c9"): 1}
 
 
 def test_a_page_without_a_verdict_says_so_once(tmp_path, capsys):
