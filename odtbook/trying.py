@@ -473,7 +473,8 @@ class Found:
             return f"{short_text(tree.value[node][0])} ({len(y):,} rows)"
         label = tree.classes[tree.label[node]]
         right = int((y == label).sum())
-        return f"{label} ({right:,} of {len(y):,} rows, {100 * right / max(len(y), 1):.0f} %)"
+        share = min(round(100 * right / max(len(y), 1)), 99 + (right == len(y)))
+        return f"{label} ({right:,} of {len(y):,} rows, {share} %)"
 
 
 def fit_tree(question: Question) -> Found:
@@ -539,9 +540,7 @@ def sides(found: Found) -> dict[int, list[tuple]]:
         else:
             last = values[values <= question.high].max()
             bound = threshold_text(question.high, last, values[values > question.high].min())
-            if name in table.origins:       # of whole days, the last one
-                whole = (values % 1 == 0).all()
-                bound += f" ({meant(table, name, question.high // 1 if whole else question.high)})"
+            bound += _last_below(table, name, question.high)
             words = [f"{name} <= {bound}", f"{name} > {bound}"]
         number = question.members is None and question.high > -np.inf
         branches[node] = [
@@ -549,6 +548,14 @@ def sides(found: Found) -> dict[int, list[tuple]]:
              child)
             for k, (text, gap, child) in enumerate(zip(words, gaps, (question.yes, question.no)))]
     return branches
+
+
+def _last_below(table, name, bound):
+    """Return the last day or ordered category below a bound, in brackets; else nothing."""
+    if name not in table.origins:
+        return ""
+    whole = (table.X[name].dropna() % 1 == 0).all()
+    return f" ({meant(table, name, bound // 1 if whole else bound)})"
 
 
 def meant(table: Table, name: str, value: float) -> str:
@@ -626,12 +633,15 @@ def plain(text: Any) -> str:
 
 def asked(found: Found) -> dict[str, list[str]]:
     """Return the questions that the search had, by feature."""
-    binariser, names, questions = found.model.binarizer_, found.question.table.feature_names, {}
+    binariser, table, questions = found.model.binarizer_, found.question.table, {}
     if binariser is None:
-        return {name: [name] for name in names}
+        return {name: [name] for name in table.feature_names}
     columns = binariser.get_feature_names_out()
     for j in np.argsort(binariser.feature_, kind="stable"):
-        questions.setdefault(names[binariser.feature_[j]], []).append(str(columns[j]))
+        name = table.feature_names[binariser.feature_[j]]
+        bound = re.sub("(?<=^ <= )[^ ]+", lambda at, name=name: at[0] + _last_below(
+            table, name, float(at[0])), columns[j][len(name):])
+        questions.setdefault(name, []).append(name + bound)
     return questions
 
 
@@ -668,7 +678,8 @@ def certified(found: Found) -> Lines:
     size = len(table.y) * sum(map(len, questions.values())) ** 2
     try:
         if size > LARGEST_PROOF or question.clock.remaining < 0.3 * question.clock.time_limit:
-            raise ValueError("for so many rows and questions it takes longer than this page; "
+            raise ValueError("with so many rows and questions, or so little time (--time), it may "
+                             "take longer than this page; "
                              "found.model.certificate(table.X, table.y, question.row_weights()) "
                              "writes it in the notebook.")
         columns = table.X if model.binarizer_ is None else model.binarizer_.transform(table.X)
@@ -941,7 +952,8 @@ def _rounds(question):
     with _alone():
         tiny = drawn(question, everything, 60, 3)
         _fold(question, tiny, tiny, 0.05, until, 0)         # loads what is timed
-        pilot = _folds(question, few, 0, until if few is everything else 2 * end, 1, most=1)
+        pilot = _folds(question, few, 0, until if few is everything else
+                       2 * until - clock.elapsed, 1, most=1)    # half of the time that is left
         if not pilot:
             return [], few, 1, f"{FOLDS} folds need more rows, or groups."
         # sizes are chosen on few rows, however many there are
@@ -1199,8 +1211,8 @@ def parts(judged: Judged) -> pd.DataFrame:
     title = "% wrong" if judged.question.classes else "mean absolute error"
     frame = pd.DataFrame(worst, columns=["part", "rows", title]).astype({title: float})
     worst = frame.nlargest(10, title).set_index("part")
-    return worst.round(1) if judged.question.classes else worst.assign(
-        **{title: worst[title].map(lambda error: short_text(error, 4))})
+    return worst.assign(**{title: worst[title].map(
+        "{:.1f}".format if judged.question.classes else lambda error: short_text(error, 4))})
 
 
 # Take it with you --------------------------------------------------------------------------------
@@ -1225,7 +1237,8 @@ def card(found: Found, judged: Judged, source: str) -> Lines:
           for line in read],
         f"Minimises {found.minimised}; depth at most {model.max_depth}, at least "
         f"{count(model.min_samples_leaf, 'row')} in a leaf, {short_text(model.split_penalty)} for "
-        f"each split; classes weigh: {question.weights or 'alike'}; seed {question.seed}.",
+        "each split; " + f"classes weigh: {question.weights or 'alike'}; " * question.classes
+        + f"seed {question.seed}.",
         "On new rows: " + (f"{judged.text(TREE, question.metric)} ({question.metric})."
                            if len(judged.rows) else "not measured."),
         "It knows nothing of rows from elsewhere or later. Whether each feature is known when the "

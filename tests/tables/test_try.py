@@ -280,6 +280,13 @@ def test_sentences_say_both_sides_and_count_rows(weights):
     assert drawn.value[leaves].sum() == len(table.y)
 
 
+def test_a_leaf_that_errs_is_not_right_on_all_rows():
+    table = read_table(pd.DataFrame({"x": [0, 1] * 300, "y": ["p", "q"] * 298 + ["q"] * 4}), "y")
+    said = trying.sentences(trying.fit_tree(trying.ask(table, max_depth=1, seconds=5)))
+    assert list(said) == ["If x <= 0.5, then p (298 of 300 rows, 99 %).",
+                          "If x > 0.5, then q (300 of 300 rows, 100 %)."]
+
+
 def test_a_class_that_no_leaf_answers_is_named():
     rng = np.random.default_rng(0)
     x = rng.random(300)
@@ -340,6 +347,10 @@ def test_a_gap_is_said_where_it_goes_and_a_bound_as_what_it_means():
     said = str(trying.sentences(found))
     assert "day <= 59.5 (2024-02-29)" in said and "day > 59.5 (2024-02-29)" in said
     assert "size <= 1.5 (m)" in said and "size > 1.5 (m)" in said
+    questions = trying.asked(found)
+    assert "day <= 59.5 (2024-02-29)" in questions["day"]
+    assert questions["size"] == ["size <= 0.5 (s)", "size <= 1.5 (m)"]
+    assert "x <= 75 or missing" in questions["x"]
     (d,) = [line for line in said.split("\n") if "then d" in line]
     assert re.search(r"\(x (<=|>) \S+ and x (<=|>) \S+ or missing\)", d)
     assert not any("missing" in line for line in said.split("\n") if "then c" in line
@@ -370,7 +381,7 @@ def test_numbers_and_dates_are_said_as_an_analyst_writes_them():
     assert "other tree" in str(trying.good_trees(found))
     card = str(trying.card(found, trying.Judged(
         found.question, [], pd.DataFrame(), np.arange(0), {}, {}, []), "rows.csv"))
-    assert "'day' holds dates" in card and "--task" not in card
+    assert "'day' holds dates" in card and "--task" not in card and "classes" not in card
 
 
 def made(table, scores, found, **options):
