@@ -39,6 +39,7 @@ import numpy as np
 
 from odtlib._numba.compiler import ADDRESSED, INNER, njit
 from odtlib._numba.vector import (
+    add,
     add_where,
     load32,
     lowest_bit,
@@ -74,28 +75,31 @@ WeightArrays = namedtuple("WeightArrays", "blocks row_weights pairs singles side
 
 @njit(**INNER)
 def add_pairs(local_bits, local_weights, channel, rows, start, stop, blocks, word, n_active, width,
-              pairs, base, more):
-    """Sum up the weights (channel 0) or numbers (channel 1) of some rows for all pairs of features.
+              pairs, base, scratch):
+    """Add the weights (channel 0) or numbers (channel 1) of some rows to all pairs of features.
 
     ``rows``, int32, are places among the node's rows; those of ``start:stop`` (int) count, and
     their features stand in ``blocks`` from line ``word`` on.  ``channel`` and ``word`` are int;
-    ``base`` (int) is where the square begins in ``pairs``; ``more`` (bool) adds to the sums that
-    are there.  The other arguments are those of the module's docstring.  The sums of 32 pairs stay
-    in registers while the rows pass that have the first feature.
+    ``base`` (int) is where the square begins in ``pairs``, and from ``scratch`` (int) on there is
+    room for 2,048 numbers: what each row of a word adds to 32 columns, which stays in the cache
+    while the rows pass that have the first feature.  The other arguments are those of the module's
+    docstring.
     """
     row_bytes, zero = np.int64(width // 8), zeros_like(load32(pairs, base))
-    for i in range(n_active):
-        for first in range(i // 32 * 32, width, 32):
-            offset = base + i * width + first
-            total = load32(pairs, offset) if more else zero
-            for position in range(start, stop, 64):
+    for first in range(0, width, 32):
+        for position in range(start, stop, 64):
+            for r in range(position, min(position + 64, stop)):
+                row = read(rows, r)
+                store(pairs, scratch + 32 * (r - position), add_where(
+                    zero, local_bits, row * row_bytes + first // 8,
+                    spread_like(zero, read(local_weights, 2 * row + channel))))
+            for i in range(min(n_active, first + 32)):
+                total = load32(pairs, base + i * width + first)
                 bits = read(blocks, (word + ((position - start) >> 6)) * width + i)
                 while bits != 0:
-                    row = read(rows, position + lowest_bit(bits))
+                    total = add(total, load32(pairs, scratch + 32 * lowest_bit(bits)))
                     bits &= bits - 1
-                    total = add_where(total, local_bits, row * row_bytes + first // 8,
-                                      spread_like(zero, read(local_weights, 2 * row + channel)))
-            store(pairs, offset, total)
+                store(pairs, base + i * width + first, total)
 
 
 @njit(**INNER)
@@ -109,22 +113,25 @@ def sum_up(local_bits, local_weights, rows, starts, n_active, width, n_classes, 
     """
     square, last = width * width, (n_classes + 1) * width
     number = n_classes if min_leaf > 1 else -1
-    word = np.int64(0)
-    singles[last + n_classes] = 0.0
+    word, scratch = np.int64(0), (n_classes + 1) * square
+    zero, n_rows = zeros_like(load32(pairs, 0)), 0.0
+    for p in range(0, max(n_classes, number + 1) * square, 32):
+        store(pairs, p, zero)
     for c in range(n_classes):
         start, stop = starts[c], starts[c + 1]
         next_word = pack_rows(local_bits, width // 8, rows, start, stop, blocks, width, word)
         add_pairs(local_bits, local_weights, 0, rows, start, stop, blocks, word, n_active, width,
-                  pairs, c * square, False)
+                  pairs, c * square, scratch)
         if number >= 0:
             add_pairs(local_bits, local_weights, 1, rows, start, stop, blocks, word, n_active,
-                      width, pairs, number * square, c > 0)
-        word = next_word
-        singles[last + c] = 0.0
+                      width, pairs, number * square, scratch)
+        word, weight = next_word, 0.0
         for k in range(start, stop):
-            singles[last + c] += local_weights[2 * rows[k]]
-            singles[last + n_classes] += local_weights[2 * rows[k] + 1]
-    scratch = (n_classes + 1) * width * width
+            row = 2 * read(rows, k)
+            weight += read(local_weights, row)
+            n_rows += read(local_weights, row + 1)
+        singles[last + c] = weight
+    singles[last + n_classes] = n_rows
     for c in range(max(n_classes, number + 1)):
         for row in range(0, width, 32):
             for first in range(row + 32, width, 32):
