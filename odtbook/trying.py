@@ -592,8 +592,10 @@ def sentences(found: Found) -> Lines:
                 bounds[column] = {}
             bounds.setdefault(column, {})[what] = text
             gaps[column] = gap and gaps.get(column, True)
-        texts = [f"({' and '.join(of.values())} or missing)" if gaps[column] else
-                 " and ".join(of.values()) for column, of in bounds.items()]
+        texts = [" and ".join(sorted(of.values(), key=lambda text: " <= " in text))
+                 for of in bounds.values()]         # from the lower bound to the upper one
+        texts = [f"({text} or missing)" if gaps[column] else text
+                 for text, column in zip(texts, bounds)]
         said.append(f"If {' and '.join(texts)}, then {found.words(node)}.")
     tree, y = found.model.tree_, found.question.table.y
     if found.question.classes:
@@ -678,8 +680,9 @@ def certified(found: Found) -> Lines:
     size = len(table.y) * sum(map(len, questions.values())) ** 2
     try:
         if size > LARGEST_PROOF or question.clock.remaining < 0.3 * question.clock.time_limit:
-            raise ValueError("with so many rows and questions, or so little time (--time), it may "
-                             "take longer than this page; "
+            why = "so many rows and questions" if size > LARGEST_PROOF else \
+                "so little time (--time)"
+            raise ValueError(f"with {why} it may take longer than this page; "
                              "found.model.certificate(table.X, table.y, question.row_weights()) "
                              "writes it in the notebook.")
         columns = table.X if model.binarizer_ is None else model.binarizer_.transform(table.X)
