@@ -25,7 +25,8 @@ SIGNS = "€$£¥%"
 ACCOUNTED = re.compile(r"\((?=.*\d)([^()]+)\)|((?=.*\d).*[^\s-])-")   # (5) and 5-, for -5
 FRANCS = re.compile(r"(?<=\d)[.,][-–]+$")
 UNIT = re.compile(
-    r"([-+]?)([A-Z]{3}\s|[€$£¥]\s*)?([-+]?[\d.,' ]*\d)(\s?[^\W\d_]{1,7}\d?|\s?°[CF]?|\s*[€$£¥%])?")
+    r"([-+]?)([A-Z]{3}\s|[€$£¥]\s*)?([-+]?[\d.,' ]*\d)"
+    r"(\s?[^\W\d_]{1,7}\d?(?:/[^\W\d_]{1,7}\d?)?|\s?°[CF]?|\s*[€$£¥%])?")
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I)
 THOUSANDS = {",": "commas", ".": "points", "'": "apostrophes", " ": "blanks"}
 GROUPED = {mark: re.compile(rf"[+-]?\d{{1,3}}({re.escape(mark)}\d{{3}})+") for mark in THOUSANDS}
@@ -198,12 +199,13 @@ def _dates(texts):
     year_first = dated.str.match(r"\d{4}[-/.]")
     pairs = dated[~year_first].str.extract(r"^(\d{1,2})[-/.](\d{1,2})[-/.]").dropna().astype(int)
     most = [0, 0] if pairs.empty else pairs.max().tolist()
-    day_first = not (most[1] > 12 >= most[0])
+    twelve = dated.str.contains(r"\d\s?[AP]M", case=False).any()      # hours, as in America
+    day_first = most[0] > 12 or most[1] <= 12 and not twelve
     orders = ["year-month-day"] if year_first.any() else []
     if len(pairs):
-        guess = max(most) <= 12
-        orders.append(("day first" if day_first else "month first")
-                      + (", which is a guess: month first is as possible" if guess else ""))
+        words = ["day first", "month first"][::1 if day_first else -1]
+        orders.append(words[0] + f", which is a guess: {words[1]} is as possible"
+                      * (max(most) <= 12))
     if dated.str.contains(r":\d\d(?:\.\d+)?\s?[+-]\d\d:?\d\d$").any():
         orders.append("times in UTC")
     found = pd.Series(pd.NaT, index=texts.index, dtype="datetime64[us, UTC]")

@@ -224,7 +224,7 @@ def _text_frame(text, dialect, first, target, report):
         text = "\n".join(map(str.strip, text.split("\n")))
     rows = _mended(_rows(text, dialect)[first:], text, dialect, first, report)
     above = _lines_above(rows, target)
-    report.leave_out(above, "line", "above the one that names the target", ": " + listed(
+    report.leave_out(above, "line", "above the row of names", ": " + listed(
         [" ".join(" ".join(row).split()) for row in rows[:above]], 2))
     names, *rows = rows[above:]
     if len(rows) > 2 and all(ORANGE.fullmatch(short(cell.strip())) for cell in rows[0]) and all(
@@ -272,14 +272,21 @@ def _rows(text, dialect, **options):
 
 
 def _lines_above(rows, target):
-    """Return how many lines stand above the names: of two lines of them the target is in one."""
-    def words(row):
-        return [" ".join(cell.split()) for cell in row]
-    if target is None or target in words(rows[0]):
+    """Return how many lines stand above the names.
+
+    Titles have one cell at most, as Excel writes them, where the names fill theirs; and of two
+    lines of names the target is in one.
+    """
+    words = [[" ".join(cell.split()) for cell in row] for row in rows[:12]]
+    titles = next((i for i, row in enumerate(words) if sum(map(bool, row)) > 1), 0)
+    if titles and len(words[titles]) > 2 and all(words[titles]) and not any(
+            map(PLAIN.fullmatch, words[titles])):
+        return titles
+    if target is None or target in words[0]:
         return 0
-    found = [i for i, row in enumerate(rows) if target in words(row)]
+    found = [i for i, row in enumerate(words) if target in row]
     return found[0] if len(found) == 1 and found[0] <= 5 and not any(
-        map(PLAIN.fullmatch, words(rows[found[0]]))) else 0
+        map(PLAIN.fullmatch, words[found[0]])) else 0
 
 
 def _mended(rows, text, dialect, first, report):

@@ -36,10 +36,17 @@ def labels_of(frame, target, task, report, commas):
         raise ValueError(f"task is {task!r}; use 'classification', 'regression' or None.")
     read = understand(frame[target], commas)
     numeric = read.kind in ("number", "date")
+    values, none = read.values, np.array([
+        read.kind == "category" and isinstance(cell, str) and cell.strip().lower() == "none"
+        for cell in frame[target].astype(object)], bool)
+    if none.any():
+        values[none] = "none"
+        report.say(f"is 'none' in {count(none.sum(), 'row')}, which is read as a class; if it "
+                   "stands for a gap, empty these cells.", target)
     for sentence in read.says:
-        if " gap" not in sentence or "read as gaps" in sentence:
+        if " gap" not in sentence or "read as gaps" in sentence or (
+                "written" in sentence and not none.any()):
             report.say(sentence, target)
-    values = read.values
     known = ~isna(values)
     report.leave_out(int((~known).sum()), "row", f"without a value of {target!r}")
     frame, values = frame.drop(columns=target)[known], values[known]

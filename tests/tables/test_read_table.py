@@ -119,6 +119,8 @@ def test_values_come_out_as_they_went_in(tmp_path):
     (["€ 5", "€ 7.5", "€ 1,200.00"], [5, 7.5, 1200]),
     (["1e5", "2E-3", ".5"], [1e5, 2e-3, .5]),
     (["−3", "4", "+5"], [-3, 4, 5]),
+    (["90.5 mg/dl", "1,204.5 mg/dl", "88 mg/dl"], [90.5, 1204.5, 88]),
+    (["3 m/s²", "4.5 m/s²", "0 m/s²"], [3, 4.5, 0]),
 ])
 def test_marks_of_numbers(cells, numbers):
     cells, numbers = cells * 10, numbers * 10
@@ -130,6 +132,9 @@ def test_marks_of_numbers(cells, numbers):
     (["2024-01-31", "2024-02-01"], 0, 1),
     (["31.01.2024", "01.02.2024"], 0, 1),
     (["01/31/2024", "02/01/2024"], 0, 1),
+    (["03/01/2024 12:00 am", "03/05/2024 6:00 PM"], 0, 4.75),       # twelve hours: America
+    (["03/01/2024 10:00", "03/05/2024 16:00"], 5 / 12, 121 + 2 / 3),
+    (["13/01/2024 12:00 am", "14/01/2024 6:00 PM"], 0, 1.75),
     (["2024-01-31T06:00:00Z", "2024-02-01T12:00:00Z"], .25, 1.5),
 ])
 def test_dates(cells, first, last):
@@ -550,6 +555,34 @@ def test_a_column_that_gives_the_target_away_is_said_whatever_way_it_does(name):
     told = re.findall("'(.)' alone tells|'leak' alone tells 'y' (.*);",
                       str(read_table(frame, "y").report))
     assert told == ([("", says)] if says else [])
+
+
+def test_none_is_a_class_of_a_target_of_words():
+    frame = pd.DataFrame({"a": np.arange(60) % 7, "b": ["none", "x", "y"] * 20,
+                          "y": ["None", "mild", "none", "severe"] * 15})
+    read = read_table(frame, "y")
+    assert dict(zip(*np.unique(read.y, return_counts=True))) == {"mild": 15, "none": 30,
+                                                                 "severe": 15}
+    assert "'y' is 'none' in 30 rows, which is read as a class" in str(read.report)
+    assert read.X["b"].isna().sum() == 20
+    frame["y"] = ["none", "1", "2", "n/a"] * 15
+    read = read_table(frame, "y")
+    assert read.y.tolist() == [1, 2] * 15
+    assert "30 gaps in 60 rows, some written 'none', 'n/a'" in str(read.report)
+
+
+@pytest.mark.parametrize("above", ["Report of May;;\n", "Report;;\n;;\n", "\n;;\nReport;;\n\n"])
+@pytest.mark.parametrize("target", [None, "y"])
+def test_a_title_above_the_names_is_left_out(above, target, tmp_path):
+    """Excel writes as many separators into each line as the table has."""
+    path = tmp_path / "t.csv"
+    body = "".join(f"{k % 7};{k % 3};{'pq'[k % 2]}\n" for k in range(60))
+    path.write_text(f"{above}a;b;y\n{body}")
+    read = read_table(path, target)
+    assert read.feature_names == ["a", "b"] and read.target == "y" and len(read.y) == 60
+    assert "above the row of names" in str(read.report)
+    path.write_text(f";;y\n{body}")            # names of one column alone
+    assert read_table(path).feature_names == ["column1", "column2"]
 
 
 def test_features_that_foretell_well_are_no_leaks():

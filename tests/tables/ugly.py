@@ -254,7 +254,7 @@ def more_kinds(rng, base, n):
     shuffled = base[["label", "dose", "age", "sex"]]
     return [Ugly(*given, **options) for *given, options in [
         ("two lines of names", b"patient,,,outcome\n" + text(base), "label",
-         ("1 line above the one that names the target is left out: 'patient outcome'",),
+         ("1 line above the row of names is left out: 'patient outcome'",),
          {"rows": n, "kinds": {"age": "number", "sex": "category"}}),
         ("a line of units under the names", b"\n".join([lines[0], b"years,mg,,", *lines[1:]]),
          "label", ("1 row without a value",),
