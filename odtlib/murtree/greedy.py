@@ -23,14 +23,6 @@ def blas():
     return ThreadpoolController()
 
 
-def with_thresholds(nested, columns):
-    """Turn (column, child 0, child 1) into what trees are built from, with given column numbers."""
-    if not isinstance(nested, tuple):
-        return nested
-    column, *children = nested
-    return int(columns[column]), 0.5, *(with_thresholds(child, columns) for child in children)
-
-
 def gini(sums):
     """Return the Gini impurity of leaves times their weight, given the sums of classes, (K, n)."""
     total = sums.sum(axis=0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions, make_constraint
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from odtlib._validation import SearchOptions
 
@@ -159,12 +159,7 @@ class MurTreeSearch(SearchOptions):
     memory_limit: float | None = None
 
     def __post_init__(self):
-        for name, constraints in self._parameter_constraints.items():
-            value = getattr(self, name)
-            if not any(make_constraint(one).is_satisfied_by(value) for one in constraints):
-                wanted = " or ".join("True or False" if one == "boolean"
-                                     else str(make_constraint(one)) for one in constraints)
-                raise ValueError(f"MurTreeSearch has {name}={value!r}; give {wanted}.")
+        super().__post_init__()
         for name in WHOLE_DEPTH:
             if self.lookahead is not None and getattr(self, name):
                 raise ValueError(f"MurTreeSearch has lookahead={self.lookahead} and {name}=True; "

@@ -248,7 +248,7 @@ def test_a_start_is_kept_or_refused():
     ({"not_first_features": [True]}, "names the feature True"),
     ({"interaction_cst": [[0], [1.5]]}, "names the feature 1.5"),
     ({"interaction_cst": [0, 1]}, "interaction_cst is a list of sets of features"),
-    ({"interaction_cst": "none"}, "interaction_cst='none'"),
+    ({"interaction_cst": "none"}, "'interaction_cst' parameter of MurTreeSearch .* Got 'none'"),
     ({"first_features": []}, "first_features is empty"),
     ({"first_features": [0], "minimise_nodes": True}, "leave minimise_nodes at its default"),
     ({"first_features": [0], "cache": "branch"}, "leave cache at its default"),

@@ -234,7 +234,7 @@ def test_without_time_the_tree_is_greedy():
 
 @pytest.mark.parametrize("value", [1, 0, -3, 2.5, "3", True])
 def test_values_that_do_not_exist_are_refused(value):
-    with pytest.raises(ValueError, match="MurTreeSearch has lookahead="):
+    with pytest.raises(ValueError, match="'lookahead' parameter of MurTreeSearch"):
         MurTreeSearch(lookahead=value)
 
 

@@ -54,12 +54,12 @@ def test_a_grid_search_goes_over_options():
     {"child_order": None}, {"deepening": "yes"}, {"merge_rows": 1}, {"n_exact_children": -1},
     {"n_exact_children": 1.5}])
 def test_values_that_do_not_exist_are_refused(wrong):
-    with pytest.raises(ValueError, match=f"MurTreeSearch has {next(iter(wrong))}="):
+    with pytest.raises(ValueError, match=f"'{next(iter(wrong))}' parameter of MurTreeSearch"):
         MurTreeSearch(**wrong)
 
 
 @pytest.mark.parametrize(("made", "text", "wrong", "message"), [
-    (MurTreeSearch(lookahead=3), "MurTreeSearch(lookahead=3)", {"cache": "all"}, "has cache='all'"),
+    (MurTreeSearch(lookahead=3), "MurTreeSearch(lookahead=3)", {"cache": "all"}, "Got 'all'"),
     (MurTreeSearch(), "MurTreeSearch()", {"deepening": True, "lookahead": 2}, "choose one of them"),
     (ThresholdSampling(n_trees=7), "ThresholdSampling(n_trees=7)", {"stopping": "never"},
      "'stopping' parameter of ThresholdSampling"),
