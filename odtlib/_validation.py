@@ -504,13 +504,11 @@ def _first_fault(values, missing=False):
         for row, value in enumerate(values):
             try:
                 float(value)
-            except OverflowError:
-                return row, "a number larger than 1e308"
-            except (TypeError, ValueError):
-                return row, f"text ({str(value)!r})" if isinstance(value, str) else (
-                    f"a missing value ({value})" if is_missing(value) else
-                    f"an object of type {type(value).__name__}, and each entry of this argument "
-                    "must be a number or a string that reads as a number")
+            except (TypeError, ValueError, OverflowError):
+                fault = fault_of_number(value)
+                return row, fault if not fault.startswith("an object") else (
+                    f"{fault}, and each entry of this argument must be a number or a string that "
+                    "reads as a number")
         return None, None
     bad = np.isinf(numbers) if missing else ~np.isfinite(numbers)
     row = int(np.argmax(bad)) if bad.any() else None
@@ -532,12 +530,10 @@ def _fault_of_targets(n_rows, y, numeric):
     if len(y) != n_rows:
         return (f"X and y have inconsistent numbers of samples, {n_rows} and {len(y)}; give one "
                 "label or target per row.")
-    for column in y.reshape(len(y), -1).T if y.size else ():
-        if numeric or column.dtype.kind == "f":
-            row, what = _first_fault(column)
-        else:
-            row, what = next(((row, "NaN") for row, value in enumerate(column)
-                              if isinstance(value, float) and np.isnan(value)), (None, None))
+    if y.size == 0 or not numeric and y.dtype.kind != "f":
+        return None
+    for column in y.reshape(len(y), -1).T:
+        row, what = _first_fault(column)
         if row is not None:
             return f"row {row} of y holds {what}; " + (
                 "a regressor needs numbers." if what.startswith("text") else f"{REMEDY}.")
