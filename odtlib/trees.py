@@ -6,7 +6,7 @@ import numpy as np
 
 from odtlib.report import default_objective
 from odtlib.tolerance import ROUNDING
-from odtlib.tree import LEAF, midpoint
+from odtlib.tree import LEAF, DecisionTree, midpoint
 
 
 def build(root, n_rows, split):
@@ -34,12 +34,14 @@ def build(root, n_rows, split):
     return (*np.array(table, dtype=np.float64).T, members)
 
 
-def plan_of(tree, node=0):
-    """Return the splits below a node as (feature, threshold, left plan, right plan); None: leaf."""
-    if tree.feature[node] < 0:
-        return None
-    return (int(tree.feature[node]), float(tree.threshold[node]), plan_of(tree, tree.left[node]),
-            plan_of(tree, tree.right[node]))
+def plan_of(tree):
+    """Return the splits of a tree as (feature, threshold, left plan, right plan); None: a leaf."""
+    plans = [None] * tree.n_nodes
+    for node in reversed(range(tree.n_nodes)):      # children stand behind their parent
+        if tree.feature[node] >= 0:
+            plans[node] = (int(tree.feature[node]), float(tree.threshold[node]),
+                           plans[tree.left[node]], plans[tree.right[node]])
+    return plans[0]
 
 
 def build_plan(plan, X):
@@ -69,29 +71,14 @@ def class_weights(members, y, n_classes, sample_weight=None):
                                  n_classes) for rows in members], dtype=np.float64)
 
 
-def without_empty_splits(tree, X):
-    """Drop the splits of a classification tree that send all rows to one side; thresholds stay.
+def classifier_of(plan, X, y, n_classes, sample_weight=None):
+    """Return the classification tree of a plan, without splits that send all rows one way.
 
-    Labels stay, too; class weights are zeros where a split was dropped.
+    ``y`` holds class indices; the class of largest weight is predicted.
     """
-    kept = []
-
-    def split(node, rows):
-        while (feature := tree.feature[node]) >= 0:
-            goes_left = X[rows, feature] <= tree.threshold[node]
-            left, right = tree.left[node], tree.right[node]
-            if goes_left.any() and not goes_left.all():
-                kept.append(node)
-                return feature, tree.threshold[node], goes_left, left, right
-            node = left if goes_left.all() else right
-        kept.append(node)
-        return None
-
-    *nodes, _ = build(0, len(X), split)
-    if len(kept) == tree.n_nodes:
-        return tree
-    return tree.replace(**dict(zip(("feature", "threshold", "left", "right"), nodes)),
-                        value=np.zeros((len(kept), tree.value.shape[1])), label=tree.label[kept])
+    *table, members = build_plan(plan, X)
+    return DecisionTree(*table, class_weights(members, y, n_classes, sample_weight),
+                        n_features=X.shape[1])
 
 
 def cut_back(tree, max_nodes, split_penalty=0.0, cost=None):

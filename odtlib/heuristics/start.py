@@ -10,7 +10,7 @@ from odtlib.heuristics.local_search import search_trees, warm_up_search
 from odtlib.heuristics.ranks import RankedRows
 from odtlib.report import MOMENT_CELLS, TimeUp
 from odtlib.tree import DecisionTree
-from odtlib.trees import without_empty_splits
+from odtlib.trees import classifier_of, plan_of
 
 
 def starting_tree(start, X, y, n_classes, sample_weight=None, max_depth=3, min_samples_leaf=1,
@@ -29,8 +29,7 @@ def starting_tree(start, X, y, n_classes, sample_weight=None, max_depth=3, min_s
     if isinstance(start, DecisionTree):
         return checked_start(
             start, "classification", X, max_depth, min_samples_leaf,
-            lambda tree: without_empty_splits(tree, X).with_counts(
-                X, y, n_classes, sample_weight).pruned())
+            lambda tree: classifier_of(plan_of(tree), X, y, n_classes, sample_weight).pruned())
     if not isinstance(start, str) or start not in ("cart", "local-search"):
         raise ValueError(f"start is {start!r}; use None, 'cart', 'local-search' or a "
                          "DecisionTree.")

@@ -10,11 +10,12 @@ from odtlib.estimator import TreeClassifier
 from odtlib.trees import (
     build,
     class_weights,
+    classifier_of,
     cut_back,
     lower_hull,
     penalised_errors,
+    plan_of,
     separating_threshold,
-    without_empty_splits,
 )
 
 
@@ -84,9 +85,10 @@ def test_build_gives_preorder_and_the_rows_of_each_node():
 def test_empty_splits_are_dropped():
     X = np.array([[0.0], [1.0], [2.0]])
     tree = DecisionTree.from_nested((0, 5.0, (0, -1.0, 0, (0, 0.5, 0, 1)), 1))
-    assert without_empty_splits(tree, X).to_nested() == (0, 0.5, 0, 1)
+    assert classifier_of(plan_of(tree), X, np.array([0, 1, 1]), 2).to_nested() == (0, 0.5, 0, 1)
     whole = DecisionTree.from_nested((0, 0.5, 0, (0, 1.5, 1, 0)))
-    assert without_empty_splits(whole, X) is whole
+    again = classifier_of(plan_of(whole), X, np.array([0, 1, 0]), 2)
+    assert again.to_nested() == whole.to_nested()
 
 
 class Limited(TreeClassifier):
