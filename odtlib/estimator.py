@@ -309,16 +309,20 @@ class _TreeEstimator(DescribedParameters, WithParameters):
         unlimited = self.max_depth is None or self.max_depth >= MOST
         return "any depth" if unlimited else f"depth {self.max_depth}"
 
+    @property
+    def _split_limit(self):
+        """The number of feature nodes that both of its limits allow; None for no limit."""
+        nodes, leaves = (getattr(self, name, None) for name in ("max_nodes", "max_leaf_nodes"))
+        limits = nodes, leaves and leaves - 1
+        return min((int(limit) for limit in limits if limit is not None), default=None)
+
     def _node_budget(self, n_rows):
         """Return the maximum number of feature nodes of a tree whose leaves all hold rows."""
         depth, nodes = self._depth_within(n_rows), max(0, n_rows - 1)
         if depth <= nodes.bit_length():
             nodes = min(nodes, 2**depth - 1)
-        if getattr(self, "max_nodes", None) is not None:
-            nodes = min(nodes, int(self.max_nodes))
-        if getattr(self, "max_leaf_nodes", None) is not None:
-            nodes = min(nodes, int(self.max_leaf_nodes) - 1)
-        return nodes
+        limit = self._split_limit
+        return nodes if limit is None else min(nodes, limit)
 
     def _given_tree(self):
         """Return ``start``: None, a word, or a tree over the columns that a solver searches.

@@ -199,7 +199,7 @@ class CandidateTreeClassifier(TreeClassifier):
             fit.finish()
             return fit.outcome()
         with fit.stops():
-            if (self.max_nodes, self.max_leaf_nodes) != (None, None):
+            if self._split_limit is not None:
                 limits["max_leaves"] = max_nodes + 1
             self._solve_candidates(fit, splits, limits)
         if side is not None and hasattr(self, "problem_") and fit.objective < np.inf \

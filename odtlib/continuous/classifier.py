@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval
 from odtlib._numba.warm import warm_up
 from odtlib.certificate import CertifiedMixin
 from odtlib.continuous import _kernels as k
-from odtlib.continuous.costs import Costs, check_splits, node_limit, proof_of
+from odtlib.continuous.costs import Costs, check_splits, proof_of
 from odtlib.continuous.solver import (
     CACHE_BYTES,
     MAX_CLASSES,
@@ -35,7 +35,7 @@ from odtlib.heuristics.start import starting_tree, warm_up_start
 from odtlib.heuristics.subtrees import DEEP, HORIZON, LOOKS, SubtreeSearch
 from odtlib.report import Clock
 from odtlib.tree import DecisionTree
-from odtlib.trees import build_plan, class_weights, cut_back, plan_of
+from odtlib.trees import classifier_of, cut_back, plan_of
 
 LOCAL = 0.6             # of the time for better trees, for the local search
 CART_FACTOR = 8         # growing CART takes at most about as many times as long as sorting
@@ -185,7 +185,7 @@ class ContinuousTreeClassifier(CertifiedMixin, TreeClassifier):
         fit = Fit(Clock(self.time_limit), start=self._start_word(), verbose=self.verbose)
         cost = Costs(y, n_classes, sample_weight, float(self.split_penalty),
                      int(self.min_samples_leaf))
-        max_nodes = node_limit(self.max_nodes, self.max_leaf_nodes)
+        max_nodes = self._split_limit
         fit.proof, fit.scale = proof_of(self, len(y), max_nodes), cost.total / cost.scale
         start = _Start(self, X, y, sample_weight, cost, max_nodes, fit.clock)
         tree, best, bound = self._search(X, y, sample_weight, cost, max_nodes, start, fit)
@@ -342,11 +342,8 @@ class _Start:
             return weight[asked] * (y[asked] != label)
 
         def judge(plan):
-            *table, members = build_plan(plan, X)
-            value = class_weights(members, y, n_classes, given)
             most = len(y) if self.max_nodes is None else self.max_nodes
-            tree = cut_back(DecisionTree(*table, value, n_features=X.shape[1]), most,
-                            cost.split_penalty)
+            tree = cut_back(classifier_of(plan, X, y, n_classes, given), most, cost.split_penalty)
             return tree, cost.of(tree.predict_codes(X) != y, tree)
 
         SubtreeSearch(X, depth, solve, loss, judge, cost.split_penalty,

@@ -55,12 +55,6 @@ class Costs:
         return max(0.0, cost / self.scale - self.excess)
 
 
-def node_limit(max_nodes, max_leaf_nodes):
-    """Return the maximum number of feature nodes that both limits allow, None for no limit."""
-    limits = [max_nodes, max_leaf_nodes and max_leaf_nodes - 1]
-    return min((int(limit) for limit in limits if limit is not None), default=None)
-
-
 def check_splits(start, max_nodes):
     """Refuse a start that has more feature nodes than the limit allows."""
     if max_nodes is not None and start.n_splits > max_nodes:

@@ -24,7 +24,7 @@ from odtlib.continuous._regression import (
     inherit,
     solve_pair,
 )
-from odtlib.continuous.costs import check_splits, node_limit, proof_of
+from odtlib.continuous.costs import check_splits, proof_of
 from odtlib.estimator import SingleTargetRegressor
 from odtlib.fit import Fit, Pace
 from odtlib.heuristics.cart import patient_clock
@@ -139,7 +139,7 @@ class ContinuousTreeRegressor(CertifiedMixin, SingleTargetRegressor):
         fit = Fit(Clock(self.time_limit), start=self._start_word(), verbose=self.verbose)
         preparation = patient_clock(self.time_limit)
         rows = _Rows(X, y, np.ones(len(y)) if sample_weight is None else sample_weight)
-        nodes, limit = self._node_budget(len(y)), node_limit(self.max_nodes, self.max_leaf_nodes)
+        nodes, limit = self._node_budget(len(y)), self._split_limit
         start = self._given_start()
         if isinstance(start, DecisionTree):
             least = self.min_samples_leaf if start.n_splits else 1      # a single leaf may be small

@@ -91,10 +91,8 @@ class BudgetPathMixin:
     def _nodes(self, n_rows, *, most=False):
         """Return the node budget that all limits leave; with ``most`` what a search can keep."""
         nodes = 2 ** self._depth_within(n_rows) - 1
-        if self.max_nodes is not None:
-            nodes = min(nodes, int(self.max_nodes))
-        if self.max_leaf_nodes is not None:
-            nodes = min(nodes, int(self.max_leaf_nodes) - 1)
+        if self._split_limit is not None:
+            nodes = min(nodes, self._split_limit)
         if nodes > MAX_NODES:
             nodes = min(nodes, n_rows - 1)           # more leaves than rows are of no use
         if nodes > MAX_NODES and most:
@@ -108,7 +106,7 @@ class BudgetPathMixin:
     def _price_ends_search(self, search):
         """Tell whether the price of a split can end a search whose subproblems have no depth."""
         return (np.ndim(self.split_penalty) == 0 and self.split_penalty > 0
-                and (self.max_nodes, self.max_leaf_nodes) == (None, None)
+                and self._split_limit is None
                 and not search.minimise_nodes and not search.deepening
                 and search.discrepancy_search is None and not limits_splits(search))
 
@@ -123,7 +121,7 @@ class BudgetPathMixin:
         """Return the limits that a proof holds for, in words."""
         nodes = self._nodes(n_rows, most=True)
         limits = "any depth" if any_depth else self._depth_in_words()
-        given = self.max_nodes is not None or self.max_leaf_nodes is not None
+        given = self._split_limit is not None
         # more leaves than rows are of no use
         if (given or not any_depth) and nodes < min(2 ** self._depth_within(n_rows), n_rows) - 1:
             limits += f" and {nodes} feature nodes"
