@@ -56,31 +56,33 @@ _WEIGHTED_CLASSES = (_kernels.open_groups, _kernels.prepare_weighted_classes,
                      _kernels.children_weighted_classes, *_TWO_CLASSES[3:])
 _WEIGHTS = (_weights.open_node, _weights.prepare, _weights.children, *_TWO_CLASSES[3:])
 _SUMS = (_sums.open_sums, _sums.prepare_sums, _sums.children_sums, *_TWO_CLASSES[3:])
-_OF_FLOATS, _OF_16_BITS, _OF_32_BITS, _OF_SUMS = (
-    types.NamedTuple((_I64, *4 * [element], _I64, element, element), kind)
-    for element, kind in ((_F64, WeightArrays), (_U16, WeightArrays), (_U32, WeightArrays),
-                          (_F64, SumArrays)))
+
+
+def _of_counts(kernels, element, signed=None):
+    """Return kernels and their signatures where rows are counted in numbers of a type."""
+    return kernels, _signatures(_types_of(element, signed), element, _types_of(element))
+
+
+def _of_sums(kernels, element, kind=WeightArrays):
+    """Return kernels and their signatures where numbers of a type are added up."""
+    arrays = types.NamedTuple((_I64, *4 * [element], _I64, element, element), kind)
+    return kernels, _signatures(arrays, element, arrays)
+
+
 _OBJECTIVES = {
-    "two classes, 16 bits": (_TWO_CLASSES, _signatures(_types_of(_U16, _I16), _U16,
-                             _types_of(_U16))),
-    "two classes, 32 bits": (_TWO_CLASSES, _signatures(_types_of(_U32, _I32), _U32,
-                             _types_of(_U32))),
-    "two weighted classes, 16 bits": (_TWO_WEIGHTED_CLASSES, _signatures(
-        _types_of(_U16, _I16), _U16, _types_of(_U16))),
-    "two weighted classes, 32 bits": (_TWO_WEIGHTED_CLASSES, _signatures(
-        _types_of(_U32, _I32), _U32, _types_of(_U32))),
-    "classes, 16 bits": (_CLASSES, _signatures(_types_of(_U16), _U16, _types_of(_U16))),
-    "classes, 32 bits": (_CLASSES, _signatures(_types_of(_U32), _U32, _types_of(_U32))),
-    "weighted classes, 16 bits": (_WEIGHTED_CLASSES, _signatures(_types_of(_U16), _U16,
-                                  _types_of(_U16))),
-    "weighted classes, 32 bits": (_WEIGHTED_CLASSES, _signatures(_types_of(_U32), _U32,
-                                  _types_of(_U32))),
-    "weighted classes, 64 bits": (_WEIGHTED_CLASSES, _signatures(_types_of(_I64), _I64,
-                                  _types_of(_I64))),
-    "whole weights, 16 bits": (_WEIGHTS, _signatures(_OF_16_BITS, _U16, _OF_16_BITS)),
-    "whole weights, 32 bits": (_WEIGHTS, _signatures(_OF_32_BITS, _U32, _OF_32_BITS)),
-    "weights": (_WEIGHTS, _signatures(_OF_FLOATS, _F64, _OF_FLOATS)),
-    "sums": (_SUMS, _signatures(_OF_SUMS, _F64, _OF_SUMS)),
+    "two classes, 16 bits": _of_counts(_TWO_CLASSES, _U16, _I16),
+    "two classes, 32 bits": _of_counts(_TWO_CLASSES, _U32, _I32),
+    "two weighted classes, 16 bits": _of_counts(_TWO_WEIGHTED_CLASSES, _U16, _I16),
+    "two weighted classes, 32 bits": _of_counts(_TWO_WEIGHTED_CLASSES, _U32, _I32),
+    "classes, 16 bits": _of_counts(_CLASSES, _U16),
+    "classes, 32 bits": _of_counts(_CLASSES, _U32),
+    "weighted classes, 16 bits": _of_counts(_WEIGHTED_CLASSES, _U16),
+    "weighted classes, 32 bits": _of_counts(_WEIGHTED_CLASSES, _U32),
+    "weighted classes, 64 bits": _of_counts(_WEIGHTED_CLASSES, _I64),
+    "whole weights, 16 bits": _of_sums(_WEIGHTS, _U16),
+    "whole weights, 32 bits": _of_sums(_WEIGHTS, _U32),
+    "weights": _of_sums(_WEIGHTS, _F64),
+    "sums": _of_sums(_SUMS, _F64, SumArrays),
 }
 LARGEST_SUM = 2 ** 31       # of weights that are counted in 32 bits, with a sign
 # Bytes of an element of the kernel's arrays; and of a word of a block, whose bits are rows.
