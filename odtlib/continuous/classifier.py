@@ -266,8 +266,7 @@ class _Start:
     def known(self):
         """The best tree known so far, and its cost."""
         if self.tree is None:
-            leaf = single_leaf(*self.rows)
-            self.tree = leaf.replace(label=[np.argmax(self.cost.of_classes)])
+            self.tree = single_leaf(*self.rows, np.argmax(self.cost.of_classes))
         return self.tree, self.best
 
     def grown(self, limit=None):

@@ -42,10 +42,12 @@ def patient_clock(time_limit):
     return Clock(None if time_limit is None else max(time_limit, MOMENT))
 
 
-def single_leaf(X, y, n_classes, sample_weight):
-    """Return the tree without a split; ``y`` holds class indices."""
+def single_leaf(X, y, n_classes, sample_weight, label=None):
+    """Return the tree without a split; ``y`` holds class indices, as is ``label`` (default: best).
+    """
     value = np.bincount(y, sample_weight, n_classes).astype(float)
-    return DecisionTree([LEAF], [np.nan], [LEAF], [LEAF], value[None], n_features=X.shape[1])
+    return DecisionTree([LEAF], [np.nan], [LEAF], [LEAF], value[None], n_features=X.shape[1],
+                        label=None if label is None else [label])
 
 
 def warm_up_trees():

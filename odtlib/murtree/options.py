@@ -184,3 +184,16 @@ def memory_limit_alone(model, what, refused=("start", "search", "n_jobs")):
         if np.any(getattr(model, name)) and not (name == "search" and of_memory):
             raise ValueError(f"{what} cannot be combined with {name}; leave {name} at its default.")
     return search.memory_limit if of_memory else None
+
+
+def check_counts(what, classes, weight, most):
+    """Refuse other than two classes, and weights that are not whole or sum up to ``most``."""
+    if len(classes) != 2:
+        raise ValueError(f"{what} needs two classes and y has {len(classes)}; merge classes, or "
+                         "leave it out.")
+    if (weight % 1).any():
+        raise ValueError(f"{what} needs whole sample weights, as errors are counted; round them or "
+                         "multiply them by a constant.")
+    if weight.sum() >= most:
+        raise ValueError(f"the weights sum to {weight.sum():g}, and {what} is exact for less than "
+                         f"{most:.0e}; use fewer rows or smaller weights.")

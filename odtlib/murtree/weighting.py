@@ -8,10 +8,11 @@ import numpy as np
 
 from odtlib.arrays import LARGEST
 from odtlib.fit import Fit
+from odtlib.heuristics.cart import single_leaf
 from odtlib.report import pluralised
-from odtlib.tree import DecisionTree
 from odtlib.trees import cut_back
 
+from .options import check_counts
 from .preparation import MANY_ROWS, grouped_rows, rounded_weights, whole_weights
 from .run import Rows, Run
 
@@ -54,9 +55,6 @@ def error_rows(model, columns, y, weight, clock, search):
 
 def balanced_rows(model, columns, y, weight, clock, search):
     """Return the rows for balanced accuracy: they weigh as much as makes all classes equal."""
-    if np.any(model.split_penalty):
-        raise ValueError("objective='balanced-accuracy' cannot be combined with split_penalty; "
-                         "limit max_nodes instead.")
     balanced, unit = balanced_weights(y, weight)
     rows = error_rows(model, columns, y, balanced, clock, search)
     return rows._replace(
@@ -90,9 +88,6 @@ def cost_rows(model, columns, y, weight, costs):
     if costs.shape[1] != n_classes:
         raise ValueError(f"costs has {costs.shape[1]} columns and y has {n_classes} labels; give "
                          "one column per label.")
-    if model.objective != "errors":
-        raise ValueError(f"objective={model.objective!r} cannot be combined with costs; leave it "
-                         "at 'errors'.")
     if weight is not None:
         costs = costs * weight[:, None]
     largest_cost = costs.max(axis=1)
@@ -143,19 +138,8 @@ def f1_tree(model, columns, y, sample_weight, clock, search):
     (2 P - e1 + e0).  It is below a / b exactly where (b - a) e0 + (b + a) e1 < 2 P a: a cost of
     weighted rows, in whole numbers.  A search that finds no such tree proves a / b.
     """
-    if len(model.classes_) != 2:
-        raise ValueError(f"objective='f1' needs two classes and y has {len(model.classes_)}; "
-                         "choose another objective.")
-    if np.any(model.split_penalty):
-        raise ValueError("objective='f1' cannot be combined with split_penalty; limit max_nodes "
-                         "instead.")
     given = np.ones(len(y)) if sample_weight is None else sample_weight
-    if np.any(given != np.floor(given)):
-        raise ValueError("objective='f1' needs whole sample weights, as errors are counted; round "
-                         "them or multiply them by a constant.")
-    if given.sum() ** 2 >= 2 ** 51:
-        raise ValueError(f"the weights sum to {given.sum():g}, and F1 is exact for at most 4e7; "
-                         "use fewer rows or smaller weights.")
+    check_counts("objective='f1'", model.classes_, given, 2 ** 25.5)
     positives = int(given[y == 1].sum())
 
     def loss_of(tree):
@@ -167,8 +151,6 @@ def f1_tree(model, columns, y, sample_weight, clock, search):
               start=model._start_word(), verbose=model.verbose)
     fit.proof = (f"optimal for {pluralised(columns.shape[1], 'predicate')} at "
                  f"{model._limits(len(y))}, F1")
-    leaf = DecisionTree.from_nested(0, n_classes=2, n_features=columns.shape[1]).with_counts(
-        columns, y, 2, given, relabel=False)
     groups, problem = grouped_rows(columns), None
     factors, most_nodes = np.array([1, 1]), model._nodes(len(y), most=True)
 
@@ -178,7 +160,7 @@ def f1_tree(model, columns, y, sample_weight, clock, search):
         fit.offer(with_best_labels(tree._with(value=tree.value / factors)), equal=rounds > 0)
 
     ended, counters, rounds = "optimal", {}, 0
-    heard(leaf)
+    heard(single_leaf(columns, y, 2, given, 0))
     fit.note("one leaf")
     with fit.stops():
         if clock.time_limit is not None:    # rows are counted quickly, and F1 begins near its best

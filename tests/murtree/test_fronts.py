@@ -325,7 +325,8 @@ def test_what_cannot_be_combined_is_refused():
              "cannot be combined with n_jobs"),
             ({"objective": "f1", "search": PaperSearch()}, {"y": y},
              "cannot be combined with search=PaperSearch"),
-            ({"objective": "balanced-accuracy", "split_penalty": 1.0}, {"y": y}, "limit max_nodes"),
+            ({"objective": "balanced-accuracy", "split_penalty": 1.0}, {"y": y},
+             "objective='balanced-accuracy' cannot be combined with split_penalty"),
             ({"objective": "auc"}, {"y": y}, "objective")]:
         with pytest.raises(ValueError, match=match):
             MurTreeClassifier(2, **options).fit(X, **data)

@@ -29,7 +29,7 @@ from odtlib.tolerance import ROUNDING
 
 from ..columns import tree_over_columns
 from ..greedy import blas, cart, sum_columns
-from ..options import MurTreeSearch, memory_limit_alone
+from ..options import MurTreeSearch, check_counts, memory_limit_alone
 from ..preparation import _distinct_columns, grouped_rows, pair_sums, prepare, set_name
 from ..run import Rows, Run
 from ..solver import Solver, warm_up_search
@@ -382,16 +382,8 @@ class FrontRun(DepthwiseRun):
     refused = (*DepthwiseRun.refused, "split_penalty")
 
     def __init__(self, model, columns, y, sample_weight, clock, what):
-        if len(model.classes_) != 2:
-            raise ValueError(f"{what} needs two classes and y has {len(model.classes_)}; merge "
-                             "classes, or leave it out.")
         super().__init__(model, columns, y, sample_weight, clock, what)
-        if np.any(self.weight != np.floor(self.weight)):
-            raise ValueError(f"{what} needs whole sample weights, as errors are counted; round "
-                             "them or multiply them by a constant.")
-        if self.weight.sum() >= HEAVIEST:
-            raise ValueError(f"the weights sum to {self.weight.sum():g}, and {what} is exact for "
-                             f"less than {HEAVIEST:.0e}; use smaller weights.")
+        check_counts(what, model.classes_, self.weight, HEAVIEST)
         self.weight = self.weight.astype(np.int64)
 
     def search_over(self, key, if_1, if_0, n_keys, *, pareto):

@@ -22,6 +22,8 @@ def extension_run(model, columns, y, sample_weight, clock, task, protected, cost
     kinds = {objective: model.objective != "errors", "pareto_front": task == "pareto_front",
              "max_disparity": protected is not None, per_level: model._has_level_penalties(),
              "costs": costs is not None, "path": task == "path",
+             "split_penalty": model.objective in ("balanced-accuracy", "f1") and not (
+                 model._has_level_penalties() or model.split_penalty == 0),
              **{name: task == name for name in ("optimal_trees", "good_trees")},
              published: hasattr(search, "run_of"),
              limit: limits_splits(search)}
