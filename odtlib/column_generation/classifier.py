@@ -14,17 +14,15 @@ from odtlib._numba.warm import warm_up
 from odtlib._validation import plain_copy
 from odtlib.column_generation import _kernels as kernels
 from odtlib.column_generation.branch_and_price import BranchAndPrice, dive
-from odtlib.column_generation.certificate import CertifiedCandidates
 from odtlib.column_generation.generation import ColumnGeneration
 from odtlib.column_generation.master import Master
 from odtlib.column_generation.options import (
     ColumnGenerationSearch,
-    ThresholdSampling,
     TreeLimits,
 )
 from odtlib.column_generation.paths import RestrictedProblem
 from odtlib.column_generation.pricing import Enumeration
-from odtlib.column_generation.restricted import CandidateTreeClassifier
+from odtlib.column_generation.restricted import CandidateParameters
 from odtlib.column_generation.side_constraints import side_constraints
 from odtlib.report import Clock
 from odtlib.requirements import needs
@@ -34,7 +32,7 @@ MAX_FEATURE_COST = 1_000_000
 
 
 @dataclass(eq=False, repr=False)
-class ColumnGenerationClassifier(CertifiedCandidates, CandidateTreeClassifier):
+class ColumnGenerationClassifier(CandidateParameters):
     """Build a tree by column generation over root-to-leaf paths.
 
     The method of Firat et al. (2020) and Patel et al. (2023): candidate splits sampled by CART, a
@@ -52,14 +50,6 @@ class ColumnGenerationClassifier(CertifiedCandidates, CandidateTreeClassifier):
         :func:`odtlib.heuristics.sample_splits`.  A path may end early, at a leaf.
     sampling : ThresholdSampling or None, default=None
         How candidates are sampled; None takes the defaults of :class:`ThresholdSampling`.
-    search : ColumnGenerationSearch or None, default=None
-        Pricing, cuts, form of the master, integer solution; None takes the defaults of
-        :class:`ColumnGenerationSearch`.
-    limits : TreeLimits or None, default=None
-        Limits over the whole tree: on recall, precision, disparity between groups, and the cost of
-        the features that are tested.  ``integer="branch-and-price"`` proves the optimum.  They are
-        refused with ``link="prefix"``, and those on predictions need ``pricing="enumeration"`` or a
-        pricing heuristic.
     max_nodes : int or None, default=None
         Maximum number of feature nodes; None for no limit.
     max_leaf_nodes : int or None, default=None
@@ -81,6 +71,14 @@ class ColumnGenerationClassifier(CertifiedCandidates, CandidateTreeClassifier):
         Seed of the random choices.  They are those of the sampling.
     verbose : int, default=0
         Verbosity: 0 is silent, 1 shows progress.
+    search : ColumnGenerationSearch or None, default=None
+        Pricing, cuts, form of the master, integer solution; None takes the defaults of
+        :class:`ColumnGenerationSearch`.
+    limits : TreeLimits or None, default=None
+        Limits over the whole tree: on recall, precision, disparity between groups, and the cost of
+        the features that are tested.  ``integer="branch-and-price"`` proves the optimum.  They are
+        refused with ``link="prefix"``, and those on predictions need ``pricing="enumeration"`` or a
+        pricing heuristic.
 
     Attributes
     ----------
@@ -109,27 +107,14 @@ class ColumnGenerationClassifier(CertifiedCandidates, CandidateTreeClassifier):
     """
 
     _parameter_constraints = {
-        **CandidateTreeClassifier._parameter_constraints,
+        **CandidateParameters._parameter_constraints,
         "search": [ColumnGenerationSearch, None],
         "limits": [TreeLimits, None],
     }
 
-    max_depth: int | None = 4
     _: KW_ONLY
-    splits: list | str | None = None
-    sampling: ThresholdSampling | None = None
     search: ColumnGenerationSearch | None = None
     limits: TreeLimits | None = None
-    max_nodes: int | None = None
-    max_leaf_nodes: int | None = None
-    min_samples_leaf: float = 1
-    split_penalty: float = 0.0
-    class_weight: dict | str | None = None
-    time_limit: float | None = None
-    memory_limit: float | None = None
-    n_jobs: int | None = None
-    random_state: int | np.random.RandomState | None = 0
-    verbose: int = 0
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None,
             protected: ArrayLike | None = None) -> Self:

@@ -18,6 +18,7 @@ from odtlib.column_generation.paths import RestrictedProblem, check_size
 from odtlib.column_generation.units import look
 from odtlib.estimator import TreeClassifier
 from odtlib.fit import Fit, TooLarge
+from odtlib.heuristics.cart import single_leaf
 from odtlib.heuristics.start import starting_tree, warm_up_start
 from odtlib.heuristics.threshold_sampling import (
     TreeSampler,
@@ -26,7 +27,7 @@ from odtlib.heuristics.threshold_sampling import (
     warm_up_sampling,
 )
 from odtlib.report import Clock, TimeUp, pluralised
-from odtlib.tree import DecisionTree, midpoint
+from odtlib.tree import midpoint
 from odtlib.trees import cut_back, penalised_errors
 
 MAX_KEPT = 128          # row sets that a node keeps for similarity bounds
@@ -315,9 +316,7 @@ class CandidateFit(Fit):
                 raise ValueError(f"no tree with {' and '.join(self.side.names)} was found without "
                                  "a split; raise the limits of the search, or weaken one of these.")
             weight = np.where(np.array(broken) > 0, -1.0, weight)
-        tree = DecisionTree.from_nested(
-            [0.0] * self.n_classes, n_features=self.X.shape[1]).replace(label=[weight.argmax()])
-        return tree.with_counts(self.X, self.y, self.n_classes, self.weight, relabel=False)
+        return single_leaf(self.X, self.y, self.n_classes, self.weight, weight.argmax())
 
     def fall_back(self, min_samples_leaf=1, max_nodes=np.inf, only_leaf=False):
         """Offer a leaf and CART, which keeps no limit over all leaves, where little is known."""
@@ -340,7 +339,27 @@ class CandidateFit(Fit):
 
 
 @dataclass(eq=False, repr=False)
-class RestrictedTreeClassifier(CertifiedCandidates, CandidateTreeClassifier):
+class CandidateParameters(CertifiedCandidates, CandidateTreeClassifier):
+    """The parameters of the estimators whose candidates can be given, or sampled."""
+
+    max_depth: int | None = 4
+    _: KW_ONLY
+    splits: list | str | None = None
+    sampling: ThresholdSampling | None = None
+    max_nodes: int | None = None
+    max_leaf_nodes: int | None = None
+    min_samples_leaf: float = 1
+    split_penalty: float = 0.0
+    class_weight: dict | str | None = None
+    time_limit: float | None = None
+    memory_limit: float | None = None
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = 0
+    verbose: int = 0
+
+
+@dataclass(eq=False, repr=False)
+class RestrictedTreeClassifier(CandidateParameters):
     """Find the best tree whose splits come from a small set of candidates at each node.
 
     This is the problem that the column generation of Firat et al. (2020) and Patel et al. (2023)
@@ -356,10 +375,6 @@ class RestrictedTreeClassifier(CertifiedCandidates, CandidateTreeClassifier):
         A list holds the candidate splits (feature, threshold) of each feature node in level order.
         "all" takes every threshold between neighbouring values at each node, for small depths and
         data.  None samples them by CART, see :func:`odtlib.heuristics.sample_splits`.
-    distinct_splits : bool, default=False
-        Use no split twice on a path, as in the k-CTCP of Firat et al. (2020, Definition 2).  A
-        repeated split sends all rows one way, so allowing it allows smaller trees, which can be
-        better.  A path on which no other split is left ends early.
     sampling : ThresholdSampling or None, default=None
         How candidates are sampled; None takes the defaults of :class:`ThresholdSampling`.
     max_nodes : int or None, default=None
@@ -383,6 +398,10 @@ class RestrictedTreeClassifier(CertifiedCandidates, CandidateTreeClassifier):
         Seed of the random choices.  0 draws the samples of the published program.
     verbose : int, default=0
         Verbosity: 0 is silent, 1 shows progress.
+    distinct_splits : bool, default=False
+        Use no split twice on a path, as in the k-CTCP of Firat et al. (2020, Definition 2).  A
+        repeated split sends all rows one way, so allowing it allows smaller trees, which can be
+        better.  A path on which no other split is left ends early.
 
     Attributes
     ----------
@@ -413,21 +432,8 @@ class RestrictedTreeClassifier(CertifiedCandidates, CandidateTreeClassifier):
         "distinct_splits": ["boolean"],
     }
 
-    max_depth: int | None = 4
     _: KW_ONLY
-    splits: list | str | None = None
     distinct_splits: bool = False
-    sampling: ThresholdSampling | None = None
-    max_nodes: int | None = None
-    max_leaf_nodes: int | None = None
-    min_samples_leaf: float = 1
-    split_penalty: float = 0.0
-    class_weight: dict | str | None = None
-    time_limit: float | None = None
-    memory_limit: float | None = None
-    n_jobs: int | None = None
-    random_state: int | np.random.RandomState | None = 0
-    verbose: int = 0
 
     def _search(self, fit, start):
         program = DynamicProgram(self.problem_, start, self.distinct_splits)
