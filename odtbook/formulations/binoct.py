@@ -9,7 +9,6 @@ from typing import Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from odtbook.formulations.binoct_model import FORMS, BinOCTModel
@@ -19,7 +18,6 @@ from odtbook.formulations.thresholds import candidate_cuts, from_full_tree
 from odtlib.estimator import SearchOptions, plain_copy
 from odtlib.heuristics.ranks import RankedRows
 from odtlib.report import Clock
-from odtlib.tree import DecisionTree
 
 
 @dataclass(repr=False)
@@ -69,15 +67,28 @@ class BinOCTClassifier(ProgramClassifier):
         whether it is split.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as in scikit-learn.
-    max_disparity : float or None, default=None
-        Maximum difference in the shares of rows predicted as ``classes_[1]`` between the two
-        groups given to ``fit`` as ``protected``; None for no limit.
     solver : {"highs", "cp-sat", "lns"}, default="highs"
         "highs": branch and cut.  "cp-sat": constraint programming on the same program; finds better
         trees in the same time.  It counts in whole numbers: weights and penalties without a small
         common denominator are rounded down for it, and its bounds hold; groups need weights with
         one.  "lns": BinOCT-LNS, a large-neighbourhood search; CP-SAT solves the program for two or
         three nodes at a time while all others stay.  It needs a start and proves nothing.
+    start : {"cart", "local-search"}, DecisionTree, fitted estimator or None, default="cart"
+        Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  A run never
+        ends with a worse tree.  With None the solver begins from nothing, and CART is returned
+        where it finds no tree as good (``counters["fallback"]`` tells).
+    n_jobs : int or None, default=None
+        Number of threads; None means 1 and -1 all processors.
+    time_limit : float or None, default=None
+        Time limit in seconds; None for no limit.  It includes finding the start and building the
+        program.
+    random_state : int, RandomState or None, default=None
+        Seed of the random choices.
+    verbose : int, default=0
+        Verbosity: 0 is silent, 1 shows progress.
+    max_disparity : float or None, default=None
+        Maximum difference in the shares of rows predicted as ``classes_[1]`` between the two
+        groups given to ``fit`` as ``protected``; None for no limit.
     thresholds : {"all", "boundary", "forest"}, default="all"
         Candidate thresholds.  "all": all midpoints; "boundary": without those between two values
         that only have rows of one class (published; fewer, but from depth 2 on the best tree may be
@@ -89,21 +100,8 @@ class BinOCTClassifier(ProgramClassifier):
         solutions; the last helps solvers most: at depth 3, from CART and within 30 s, HiGHS
         improves Monk's 2 from 24 errors to 18, with "summed" to 23; CP-SAT proves Monk's 1 in 0.9
         instead of 2.3 CPU seconds.
-    start : {"cart", "local-search"}, DecisionTree, fitted estimator or None, default="cart"
-        Warm start: None, a word, a :class:`DecisionTree` or a fitted tree estimator.  A run never
-        ends with a worse tree.  With None the solver begins from nothing, and CART is returned
-        where it finds no tree as good (``counters["fallback"]`` tells).
     search : BinOCTSearch or None, default=None
         Options of the search as a :class:`BinOCTSearch`; None for the defaults.
-    n_jobs : int or None, default=None
-        Number of threads; None means 1 and -1 all processors.
-    time_limit : float or None, default=None
-        Time limit in seconds; None for no limit.  It includes finding the start and building the
-        program.
-    random_state : int, RandomState or None, default=None
-        Seed of the random choices.
-    verbose : int, default=0
-        Verbosity: 0 is silent, 1 shows progress.
 
     Attributes
     ----------
@@ -139,23 +137,11 @@ class BinOCTClassifier(ProgramClassifier):
         "search": [BinOCTSearch, None],
     }
 
-    max_depth: int | None = 2
     _: KW_ONLY
-    max_nodes: int | None = None
-    max_leaf_nodes: int | None = None
-    min_samples_leaf: float = 1
-    split_penalty: float = 0.0
-    class_weight: dict | str | None = None
     max_disparity: float | None = None
-    solver: str = "highs"
     thresholds: str = "all"
     constraint_form: str = "summed"
-    start: str | DecisionTree | BaseEstimator | None = "cart"
     search: BinOCTSearch | None = None
-    n_jobs: int | None = None
-    time_limit: float | None = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None,
             protected: ArrayLike | None = None) -> Self:

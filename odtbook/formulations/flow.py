@@ -191,13 +191,6 @@ class FlowOCTClassifier(BinarisingMixin, ProgramClassifier):
         ``penalty / (1 + penalty)`` with the penalty in rows.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as in scikit-learn.
-    binarizer : {"auto", "mdlp", "quantile", "all"}, transformer or None, default="mdlp"
-        How features that are not 0/1 become 0/1 columns; not used when all features are 0/1.
-        "mdlp" cuts by entropy and class, "quantile" at quantiles, "all" between any two values,
-        which makes the model large.  None refuses other features.  A transformer is cloned and
-        fitted; it sees integer weights as copies of rows and ignores others.  The tree is optimal
-        for the columns that it makes.  Missing values and the categories of a data frame become
-        columns, too.
     solver : {"highs", "cp-sat"}, default="highs"
         Solver of the program.  CP-SAT counts in whole numbers: weights and penalties without a
         small common denominator are rounded down for it, and its bounds hold.
@@ -215,6 +208,13 @@ class FlowOCTClassifier(BinarisingMixin, ProgramClassifier):
         Seed of the random choices.
     verbose : int, default=0
         Verbosity: 0 is silent, 1 shows progress.
+    binarizer : {"auto", "mdlp", "quantile", "all"}, transformer or None, default="mdlp"
+        How features that are not 0/1 become 0/1 columns; not used when all features are 0/1.
+        "mdlp" cuts by entropy and class, "quantile" at quantiles, "all" between any two values,
+        which makes the model large.  None refuses other features.  A transformer is cloned and
+        fitted; it sees integer weights as copies of rows and ignores others.  The tree is optimal
+        for the columns that it makes.  Missing values and the categories of a data frame become
+        columns, too.
 
     Attributes
     ----------
@@ -240,20 +240,8 @@ class FlowOCTClassifier(BinarisingMixin, ProgramClassifier):
         "binarizer": [StrOptions(set(BINARIZERS)), HasMethods(["fit", "transform"]), None],
     }
 
-    max_depth: int | None = 2
     _: KW_ONLY
-    max_nodes: int | None = None
-    max_leaf_nodes: int | None = None
-    min_samples_leaf: float = 1
-    split_penalty: float = 0.0
-    class_weight: dict | str | None = None
     binarizer: str | BaseEstimator | None = "mdlp"
-    solver: str = "highs"
-    start: str | DecisionTree | BaseEstimator | None = "cart"
-    n_jobs: int | None = None
-    time_limit: float | None = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     _accepts_missing = True     # the binariser makes columns of them
 

@@ -9,7 +9,6 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import StrOptions
 
 from odtbook.formulations.model import Model
@@ -225,10 +224,6 @@ class OCTClassifier(ProgramClassifier):
         this cost as a share of the errors of the best single leaf.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as in scikit-learn.
-    constraint_form : {"per_node", "per_leaf"}, default="per_node"
-        Form of the constraints.  "per_node": a row meets each node in one pair of constraints;
-        "per_leaf": in one for every leaf below it, as in the paper.  The latter is larger and its
-        relaxation is weaker.
     solver : {"highs", "cp-sat"}, default="highs"
         Solver of the program.  CP-SAT counts in whole numbers: weights and penalties without a
         small common denominator are rounded down for it, and its bounds hold.  HiGHS has been
@@ -247,6 +242,10 @@ class OCTClassifier(ProgramClassifier):
         Seed of the random choices.
     verbose : int, default=0
         Verbosity: 0 is silent, 1 shows progress.
+    constraint_form : {"per_node", "per_leaf"}, default="per_node"
+        Form of the constraints.  "per_node": a row meets each node in one pair of constraints;
+        "per_leaf": in one for every leaf below it, as in the paper.  The latter is larger and its
+        relaxation is weaker.
 
     Attributes
     ----------
@@ -274,20 +273,8 @@ class OCTClassifier(ProgramClassifier):
         "constraint_form": [StrOptions({"per_node", "per_leaf"})],
     }
 
-    max_depth: int | None = 2
     _: KW_ONLY
-    max_nodes: int | None = None
-    max_leaf_nodes: int | None = None
-    min_samples_leaf: float = 1
-    split_penalty: float = 0.0
-    class_weight: dict | str | None = None
     constraint_form: str = "per_node"
-    solver: str = "highs"
-    start: str | DecisionTree | BaseEstimator | None = "cart"
-    n_jobs: int | None = None
-    time_limit: float | None = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
 
     def _space(self, problem):
         return f"all thresholds of {problem.X.shape[1]} features"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
@@ -19,6 +20,7 @@ from odtlib.heuristics.start import starting_tree, warm_up_start
 from odtlib.report import Clock, status_of
 from odtlib.text import number_text
 from odtlib.tolerance import PROOF, ROUNDING
+from odtlib.tree import DecisionTree
 from odtlib.trees import cut_back, penalised_errors
 
 MAX_SUM_IN_CP_SAT = 2**40   # of whole weights
@@ -178,6 +180,7 @@ class ProgramFit(Fit):
         self.offer(tree)
 
 
+@dataclass(eq=False, repr=False)
 class ProgramClassifier(TreeClassifier):
     """Base class of the classifiers by integer programs.
 
@@ -189,6 +192,21 @@ class ProgramClassifier(TreeClassifier):
         **TreeClassifier._parameter_constraints,
         "solver": [StrOptions({"highs", "cp-sat"})],
     }
+
+    max_depth: int | None = 2
+    _: KW_ONLY
+    max_nodes: int | None = None
+    max_leaf_nodes: int | None = None
+    min_samples_leaf: float = 1
+    split_penalty: float = 0.0
+    class_weight: dict | str | None = None
+    solver: str = "highs"
+    start: str | DecisionTree | BaseEstimator | None = "cart"
+    n_jobs: int | None = None
+    time_limit: float | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
+
     search = max_disparity = None       # parameters of BinOCT only
     _resolved = np.inf      # sum of the weights over the least one up to which HiGHS proves
 
