@@ -94,7 +94,8 @@ def run_at_any_depth(kind, model, rows, clock, search):
                 run = kind(model, rows, until, search, depth=depth, fit=fit, levels=levels)
                 run.begin_from(tree)
                 if depth == S.ANY_DEPTH:
-                    run.look(before.solver, before.depth, Clock(clock.remaining / 2))
+                    run.look(before.solver, min(run.levels, run.deepest), before.depth,
+                             Clock(clock.remaining / 2))
             if fit.stopped:
                 tree = run.improved(tree, Clock(FINISHING))
                 break
@@ -354,24 +355,19 @@ class Run:
         for horizon in range(2, depth if whole else CUT_HORIZON + 1):
             # a tree that is cut back to the budget comes from a solver that knows of none
             solver = self.solver if whole else self.solver_of(horizon, 2 ** horizon - 1)
-            nested, _, ended = solver.lookahead_tree(depth, horizon, until, FINISHING / 4)
-            self.adopt(nested, f"look-ahead {horizon}")
-            if ended == "interrupted":
-                raise KeyboardInterrupt
-            if ended == "time_limit" or self.upper <= 0:
+            if not self.look(solver, depth, horizon, until) or self.upper <= 0:
                 break
 
-    def look(self, solver, horizon, until):
-        """Grow a tree as deep as may be by looking ahead; tell whether there was time.
+    def look(self, solver, depth, horizon, until):
+        """Grow a tree of some depth by looking ahead; tell whether there was time.
 
         The optimum of so many levels bounds those of any depth, whose trees have more splits.
         """
-        levels = min(self.levels, self.deepest)
-        nested, first, ended = solver.lookahead_tree(levels, horizon, until, FINISHING / 4)
+        nested, first, ended = solver.lookahead_tree(depth, horizon, until, FINISHING / 4)
         self.adopt(nested, f"look-ahead {horizon}")
         if ended == "interrupted":
             raise KeyboardInterrupt
-        if first is not None:
+        if first is not None and self.depth == S.ANY_DEPTH:
             self.looked, most = horizon, solver.least + (horizon + 1) * solver.penalty
             self.known = max(self.known, self.convert(self.problem.offset + min(first, most)))
         return ended == "heuristic"
@@ -381,7 +377,8 @@ class Run:
         until, timely = Clock(self.clock.remaining * share), True
         while timely and self.upper > 0 and self.looked < self.levels:
             horizon = self.looked + 1
-            timely = self.look(self.solver_of(horizon, 2 ** horizon - 1), horizon, until)
+            timely = self.look(self.solver_of(horizon, 2 ** horizon - 1),
+                               min(self.levels, self.deepest), horizon, until)
 
     @property
     def looks(self):
