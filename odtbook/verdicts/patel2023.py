@@ -82,11 +82,11 @@ def _(records):
 
 
 @once
-def variants(records, factor, levels, pattern="column_generation*", ended=None, **where):
+def variants(records, factor, levels, pattern="column_generation*", ended=False, **where):
     """Put runs at depth four side by side that differ in one parameter.
 
-    Of each data set those of its longest limit count.  With ``ended`` "all" or "any" of such runs
-    have to have ended; else runs that a limit stopped count as what they are.
+    Of each data set those of its longest limit count.  With ``ended`` one of such runs has to have
+    ended; else runs that a limit stopped count as what they are.
     """
     levels = list(levels)
     runs = records.of(pattern, **{"link": "node", "max_depth": DEPTH, factor: levels, **where})
@@ -95,8 +95,8 @@ def variants(records, factor, levels, pattern="column_generation*", ended=None, 
     runs = runs.assign(ended=converged(runs))
     alike = runs.groupby(block, dropna=False)
     kept = alike[factor].transform("nunique") == len(levels)
-    if ended is not None:
-        kept &= alike["ended"].transform(ended)
+    if ended:
+        kept &= alike["ended"].transform("any")
     runs = runs[kept]
     limit = runs["time_limit"]
     runs = runs[limit == limit.groupby(runs["dataset"]).transform("max")]
@@ -269,7 +269,7 @@ def _shorter(limits):
 
 def _seconds(records, factor, levels, **where):
     """Return seconds where a level ended, its limit for one that did not, and which ended."""
-    runs = variants(records, factor, levels, ended="any", **where)
+    runs = variants(records, factor, levels, ended=True, **where)
     return runs["cpu_seconds"], runs["ended"]
 
 

@@ -605,17 +605,15 @@ def test_the_longest_limit_counts_and_a_limit_where_one_way_did_not_end():
              "status": "optimal" if share < 1 else "time_limit"}
             for limit in (60.0, 600.0) for cuts, share in (("none", 1.0), ("upper", 0.5))]
     names = "row_cuts", ["none", "upper"]
-    for ended in (None, "any"):
+    for ended in (False, True):
         found = variants(made(rows), *names, ended=ended)
         assert found["cpu_seconds"].loc["a"].tolist() == [600.0, 300.0]
         assert found["ended"].loc["a"].tolist() == [False, True]
-    with pytest.raises(Missing):
-        variants(made(rows), *names, ended="all")
     rows[-1]["status"] = "time_limit"
-    assert variants(made(rows), *names, ended="any")["time_limit"].loc["a"].tolist() == [60, 60]
+    assert variants(made(rows), *names, ended=True)["time_limit"].loc["a"].tolist() == [60, 60]
     rows[1]["status"] = "time_limit"
     with pytest.raises(Missing):
-        variants(made(rows), *names, ended="any")
+        variants(made(rows), *names, ended=True)
 
 
 def test_what_is_missing_is_missed_once_and_again(records):
