@@ -141,9 +141,14 @@ def sides(X, missing=True):
     return sorted(found - {0, (1 << len(X)) - 1})
 
 
+def class_sums(y, weight):
+    """Return the weight of each class in every set of rows."""
+    return np.array([subset_sums(weight * (y == label)) for label in np.unique(y)])
+
+
 def class_leaves(y, weight):
     """Return the misclassified weight of every set of rows."""
-    sums = np.array([subset_sums(weight * (y == label)) for label in np.unique(y)])
+    sums = class_sums(y, weight)
     return sums.sum(axis=0) - sums.max(axis=0)
 
 
@@ -168,6 +173,33 @@ def absolute_leaves(y, weight):
     """Return the absolute error about the median of every set of rows."""
     return np.min([subset_sums(np.asarray(weight, np.longdouble) * np.abs(
         np.asarray(y, np.longdouble) - value)) for value in y], axis=0)
+
+
+def log_term(numerator, denominator):
+    """Return ``a log(a / b)`` of every set of rows, zero where a is."""
+    used = numerator > 0
+    ratio = np.where(used, numerator, 1) / np.where(used, denominator, 1)
+    return np.where(used, numerator * np.log(ratio), 0)
+
+
+def poisson_leaves(y, weight, exposure):
+    """Return half the Poisson deviance of every set of rows, of counts with some exposure."""
+    each = np.where(y > 0, y * np.log(np.where(y > 0, y / np.where(y > 0, exposure, 1), 1)), 0.0)
+    return subset_sums(weight * each) - log_term(subset_sums(weight * y),
+                                                 subset_sums(weight * exposure))
+
+
+def entropy_leaves(y, weight):
+    """Return the log loss of the shares of classes of every set of rows."""
+    sums = class_sums(y, weight)
+    return -sum(log_term(one, sums.sum(axis=0)) for one in sums)
+
+
+def gini_leaves(y, weight):
+    """Return the Brier score of the shares of classes of every set of rows."""
+    sums = class_sums(y, weight)
+    whole = sums.sum(axis=0)
+    return whole - (sums ** 2).sum(axis=0) / np.where(whole > 0, whole, 1)
 
 
 def least_costs(leaf, splits, n_rows, depth, budgets, min_leaf=1, prices=0.0):

@@ -5,7 +5,7 @@ from fuzz.judging import Case, check_size, demand, exact_sum
 from fuzz.parts import Part
 from fuzz.registry import fuzz
 from fuzz.searches import with_categories
-from naive import absolute_leaves, least_costs, sides, square_leaves, subset_sums
+from naive import absolute_leaves, least_costs, poisson_leaves, sides, square_leaves
 
 import odtlib
 from odtlib.binarize import ThresholdBinarizer
@@ -92,14 +92,6 @@ def regressor_categories(draw):
                           splits=splits, frame=frame)
 
 
-def survival_leaves(event, hazard):
-    """Return half the Poisson deviance of every set of rows, events over the hazard as exposure."""
-    deaths, expected = subset_sums(event), subset_sums(hazard)
-    rate = np.where(deaths > 0, deaths / np.where(expected > 0, expected, 1), 1)
-    each = np.where(event > 0, np.log(1 / np.where(event > 0, hazard, 1)), 0)
-    return subset_sums(each) - deaths * np.log(rate)
-
-
 @fuzz(2, *(f"SurvivalTree.{name}" for name in (
     "fit", "path", "predict_cumulative_hazard_function", "predict_survival_function", "score")))
 def survival_tree(draw):
@@ -113,7 +105,7 @@ def survival_tree(draw):
     hazard = np.cumsum(steps)[np.searchsorted(times, time)]
 
     def look(model):
-        leaf = survival_leaves(event.astype(float), hazard)
+        leaf = poisson_leaves(event.astype(float), np.ones(n), hazard)
         best = least_costs(np.maximum(leaf, 0), sides(X, missing=False), n, depth,
                            list(range(2 ** depth)), min_leaf)
         model.fit(X, np.column_stack([event, time]))

@@ -9,38 +9,10 @@ from numba import njit
 from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch, SurvivalTree
 from odtlib.murtree.objectives.additive import FittedObjective
 from odtlib.objectives import AdditiveObjective, LinearLeaves, SquaredError, log_ratio
-from tests.naive import best_cost, least_costs, sides, square_leaves, subset_sums
+from tests import naive
 from tests.scale import SCALE
 
 CASES = 15 * SCALE
-
-
-def log_term(numerator, denominator):
-    """Return ``a log(a / b)`` of every set of rows, zero where a is."""
-    used = numerator > 0
-    ratio = np.where(used, numerator, 1) / np.where(used, denominator, 1)
-    return np.where(used, numerator * np.log(ratio), 0)
-
-
-def poisson_leaves(y, weight, exposure):
-    each = np.where(y > 0, y * np.log(np.where(y > 0, y / np.where(y > 0, exposure, 1), 1)), 0.0)
-    return subset_sums(weight * each) - log_term(subset_sums(weight * y),
-                                                 subset_sums(weight * exposure))
-
-
-def class_sums(y, weight):
-    return np.array([subset_sums(weight * (y == k)) for k in np.unique(y)])
-
-
-def entropy_leaves(y, weight):
-    sums = class_sums(y, weight)
-    return -sum(log_term(one, sums.sum(axis=0)) for one in sums)
-
-
-def gini_leaves(y, weight):
-    sums = class_sums(y, weight)
-    whole = sums.sum(axis=0)
-    return whole - (sums ** 2).sum(axis=0) / np.where(whole > 0, whole, 1)
 
 
 def counts(rng, n):
@@ -79,18 +51,18 @@ def survival_leaves(y, weight):
     event, time = y["event"].astype(float), y["time"]
     hazard = [sum((weight * event)[time == s].sum() / weight[time >= s].sum()
                   for s in np.unique(time) if s <= t) for t in time]
-    return poisson_leaves(event, weight, np.array(hazard))
+    return naive.poisson_leaves(event, weight, np.array(hazard))
 
 
 # Name: what fits it, how targets are drawn, and what each set of rows costs as a leaf.
 OBJECTIVES = {
-    "squared error": (MurTreeRegressor, {}, lambda rng, n: rng.normal(size=n), square_leaves),
+    "squared error": (MurTreeRegressor, {}, lambda rng, n: rng.normal(size=n), naive.square_leaves),
     "two targets": (MurTreeRegressor, {"loss": SquaredError()},
-                    lambda rng, n: rng.normal(size=(n, 2)) * [1.0, 30.0], square_leaves),
+                    lambda rng, n: rng.normal(size=(n, 2)) * [1.0, 30.0], naive.square_leaves),
     "poisson": (MurTreeRegressor, {"loss": "poisson"}, counts,
-                lambda y, weight: poisson_leaves(y, weight, np.ones(len(y)))),
-    "entropy": (MurTreeClassifier, {"objective": "entropy"}, labels, entropy_leaves),
-    "gini": (MurTreeClassifier, {"objective": "gini"}, labels, gini_leaves),
+                lambda y, weight: naive.poisson_leaves(y, weight, np.ones(len(y)))),
+    "entropy": (MurTreeClassifier, {"objective": "entropy"}, labels, naive.entropy_leaves),
+    "gini": (MurTreeClassifier, {"objective": "gini"}, labels, naive.gini_leaves),
     "survival": (SurvivalTree, {}, known, survival_leaves),
     "a line": (MurTreeRegressor, {"loss": LinearLeaves([1], 0.1), "binarizer": "all"},
                lambda rng, n: rng.normal(size=n), partial(line_leaves, features=[1], alpha=0.1)),
@@ -174,7 +146,7 @@ OWN = {"stock": (Stock(GRID), lambda y: Stock(GRID).statistics(None, y, np.ones(
 OBJECTIVES.update({
     name: (MurTreeRegressor, {"loss": objective}, lambda rng, n: 2 * rng.normal(size=n),
            lambda y, weight, numbers=numbers: np.min(
-               [subset_sums(weight * column) for column in numbers(y).T], axis=0))
+               [naive.subset_sums(weight * column) for column in numbers(y).T], axis=0))
     for name, (objective, numbers) in OWN.items()})
 
 
@@ -215,8 +187,8 @@ def test_optimum_equals_brute_force(name):
         leaf = np.maximum(leaf.astype(float), 0.0)
         whole = float(leaf[-1])
         depth, nodes, min_leaf, price, search = limits(rng)
-        expected = least_costs(leaf, sides(X, missing=False), n_rows, depth, [nodes], min_leaf,
-                               price * whole)[0]
+        expected = naive.least_costs(leaf, naive.sides(X, missing=False), n_rows, depth, [nodes],
+                                     min_leaf, price * whole)[0]
         model = estimator(depth, nodes, min_samples_leaf=min_leaf, split_penalty=price * whole,
                           search=search, **options).fit(X, y, weight)
         report = model.report_
@@ -249,7 +221,7 @@ def test_a_light_class_beside_heavy_rows_keeps_its_cost(objective, seed):
 
     model = MurTreeClassifier(3, objective=objective).fit(X, y, weight)
     assert model.report_.status == "optimal"
-    assert model.report_.objective == pytest.approx(best_cost(X, leaf, 3), rel=1e-9,
+    assert model.report_.objective == pytest.approx(naive.best_cost(X, leaf, 3), rel=1e-9,
                                                     abs=1e-9 * leaf(np.arange(12)))
 
 
@@ -270,7 +242,7 @@ def test_counts_beside_very_uneven_weights_are_fitted_within_rounding(seed):
     for start in (None, "cart"):
         model = MurTreeRegressor(3, loss="poisson", start=start).fit(X, y, weight)
         assert model.report_.status == "optimal"
-        assert model.report_.objective == pytest.approx(best_cost(X, leaf, 3), rel=1e-9,
+        assert model.report_.objective == pytest.approx(naive.best_cost(X, leaf, 3), rel=1e-9,
                                                         abs=rounding)
 
 
