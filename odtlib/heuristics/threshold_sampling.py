@@ -284,7 +284,6 @@ def tree_of_splits(splits, X, y, n_classes, sample_weight=None):
         return feature, threshold, X[rows, feature] <= threshold, 2 * at + 1, 2 * at + 2
 
     *table, members = build(0, len(X), split)
-    value = class_weights(members, y, n_classes, sample_weight)
-    tree = DecisionTree(*table, value, n_features=X.shape[1])
-    tree = tree.with_counts(X, y, n_classes, sample_weight).pruned()
-    return tree.with_counts(X, y, n_classes, sample_weight, relabel=False)
+    tree = DecisionTree(*table, class_weights(members, y, n_classes, sample_weight),
+                        n_features=X.shape[1])
+    return tree.with_counts(X, y, n_classes, sample_weight).pruned()    # labels empty leaves
