@@ -654,11 +654,7 @@ def checked_weight(X, sample_weight):
 
 
 def _fault_of_weights(n_rows, sample_weight):
-    try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        return ("sample_weight holds something that is no number; give one number per row, of at "
-                "most 1e308.")
+    weight = given_numbers("sample_weight", sample_weight)
     if weight.ndim == 0 and isinstance(sample_weight, np.ndarray):
         return None     # scikit-learn's own sentence will do
     if weight.ndim and weight.shape != (n_rows,):
