@@ -322,16 +322,16 @@ def pluralised(number, what):
 
 
 def default_objective(tree: DecisionTree, X: ArrayLike, y: ArrayLike,
-                      sample_weight: ArrayLike | None = None) -> float:
-    """Return the weighted misclassification score, or the squared error, of a tree.
+                      sample_weight: ArrayLike | None = None, split_penalty: float = 0.0) -> float:
+    """Return the weighted misclassification score, or the squared error, and the price of splits.
 
     ``X``, shape (n_rows, n_features), are rows as the tree expects them, ``y``, shape (n_rows,) or
     (n_rows, n_outputs), their labels or targets, and ``sample_weight`` their weights.
     """
     y = np.asarray(y)
     weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
-    predicted = tree.predict(X)
+    predicted, price = tree.predict(X), split_penalty * tree.n_splits
     if tree.kind == "classification":
-        return fsum(weight[predicted != y].tolist())
+        return fsum(weight[predicted != y].tolist()) + price
     loss = ((predicted.reshape(len(y), -1) - y.reshape(len(y), -1)) ** 2).sum(axis=1)
-    return float((weight * loss).sum())
+    return float((weight * loss).sum()) + price

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from odtlib.report import default_objective
 from odtlib.tolerance import ROUNDING
 from odtlib.tree import LEAF, DecisionTree, midpoint
 
@@ -144,11 +143,3 @@ def lower_hull(points):
             hull.pop()
         hull.append(k)
     return hull
-
-
-def penalised_errors(tree, X, y, sample_weight=None, *, split_penalty):
-    """Return the weight of misclassified rows plus ``split_penalty`` per split.
-
-    With ``functools.partial`` it is the ``evaluate`` of a :class:`~odtlib.SolveReport`.
-    """
-    return default_objective(tree, X, y, sample_weight) + split_penalty * tree.n_splits

@@ -17,11 +17,11 @@ from odtlib.estimator import Outcome, TreeClassifier
 from odtlib.fit import STOPPED, Fit
 from odtlib.heuristics.cart import single_leaf
 from odtlib.heuristics.start import starting_tree, warm_up_start
-from odtlib.report import Clock, status_of
+from odtlib.report import Clock, default_objective, status_of
 from odtlib.text import number_text
 from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.tree import DecisionTree
-from odtlib.trees import cut_back, penalised_errors
+from odtlib.trees import cut_back
 
 MAX_SUM_IN_CP_SAT = 2**40   # of whole weights
 # CP-SAT 9.15 calls trees optimal that are not, and programs infeasible, where costs add up to much:
@@ -130,8 +130,7 @@ class Problem:
         if self.max_disparity is not None and disparity_of(
                 tree, self.X, self.groups, self.sample_weight) > self.max_disparity + ROUNDING:
             return np.inf
-        return penalised_errors(tree, self.X, self.y, self.sample_weight,
-                                split_penalty=self.split_penalty)
+        return default_objective(tree, self.X, self.y, self.sample_weight, self.split_penalty)
 
     def start(self, start, random_state, time_limit):
         """Return a starting tree within depth and leaf size."""

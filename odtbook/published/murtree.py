@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from math import ceil
 from typing import Any
 
@@ -19,7 +18,6 @@ from odtlib.murtree.extensions.fronts import DepthwiseRun
 from odtlib.murtree.options import SearchOptions
 from odtlib.murtree.preparation import Problem, packed_rows, prepare
 from odtlib.report import Clock
-from odtlib.trees import penalised_errors
 
 CHILD_ORDERS = {"dynamic": K.DYNAMIC, "post-order": K.POST_ORDER, "gap": K.BY_GAP}
 SECONDS[METHOD := "the search of the MurTree paper"] = 5
@@ -273,9 +271,6 @@ class PaperRun(DepthwiseRun):
 
     def counters(self, tree):
         return {**self.problem.counters, **self.work}
-
-    def evaluate(self):
-        return partial(penalised_errors, split_penalty=self.penalty)
 
     def errors_below(self, cost, nodes):
         """Return the largest number of errors with which so many nodes cost less (Algorithm 6)."""

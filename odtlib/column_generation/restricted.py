@@ -26,9 +26,9 @@ from odtlib.heuristics.threshold_sampling import (
     tree_of_splits,
     warm_up_sampling,
 )
-from odtlib.report import Clock, TimeUp, pluralised
+from odtlib.report import Clock, TimeUp, default_objective, pluralised
 from odtlib.tree import midpoint
-from odtlib.trees import cut_back, penalised_errors
+from odtlib.trees import cut_back
 
 MAX_KEPT = 128          # row sets that a node keeps for similarity bounds
 MAX_TREE_BYTES = 2**31  # of the best subtrees for each level and budget
@@ -299,7 +299,7 @@ class CandidateFit(Fit):
         self.penalty = float(getattr(model, "split_penalty", 0.0))
         self.max_bytes = np.inf if model.memory_limit is None else model.memory_limit * MEGABYTE
         super().__init__(
-            Clock(model.time_limit), partial(penalised_errors, X=X, y=y, sample_weight=weight,
+            Clock(model.time_limit), partial(default_objective, X=X, y=y, sample_weight=weight,
                                              split_penalty=self.penalty),
             scale=self.total + self.penalty, verbose=model.verbose)
 

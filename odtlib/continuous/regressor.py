@@ -31,10 +31,10 @@ from odtlib.heuristics.cart import patient_clock
 from odtlib.heuristics.start import checked_start, warm_up_start
 from odtlib.heuristics.subtrees import DEEP, HORIZON, LOOKS, TURN, SubtreeSearch
 from odtlib.intervals import IntervalSearch, Solution
-from odtlib.report import Clock, TimeUp
+from odtlib.report import Clock, TimeUp, default_objective
 from odtlib.tolerance import PROOF, ROUNDING, rounding_of_means
 from odtlib.tree import DecisionTree, midpoint
-from odtlib.trees import build, cut_back, penalised_errors, plan_of
+from odtlib.trees import build, cut_back, plan_of
 
 NO_LIMIT = Clock()
 
@@ -153,8 +153,7 @@ class ContinuousTreeRegressor(CertifiedMixin, SingleTargetRegressor):
         if nodes > 0 and cost > search.penalty + search.tolerance:
             tree, cost = search.run(fit, tree, cost, start, preparation)
         cost *= rows.unit
-        objective = penalised_errors(tree, X, y, sample_weight,
-                                     split_penalty=float(self.split_penalty))
+        objective = default_objective(tree, X, y, sample_weight, float(self.split_penalty))
         rounded = rounding_of_means(y, rows.weight.sum(), 4)
         if abs(objective - cost) > PROOF * fit.scale + rounded:
             raise RuntimeError(f"the tree costs {objective}, the search counted {cost}: please "

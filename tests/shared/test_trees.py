@@ -7,13 +7,13 @@ import pytest
 
 from odtlib import CARTClassifier, DecisionTree
 from odtlib.estimator import TreeClassifier
+from odtlib.report import default_objective
 from odtlib.trees import (
     build,
     class_weights,
     classifier_of,
     cut_back,
     lower_hull,
-    penalised_errors,
     plan_of,
     separating_threshold,
 )
@@ -39,7 +39,7 @@ def test_cut_back_is_best_for_every_budget(seed, split_penalty):
         small = cut_back(tree, budget, split_penalty)
         expected = min((errors + split_penalty * n, n)
                        for n, errors in subtrees(tree) if n <= budget)
-        found = penalised_errors(small, X, y, split_penalty=split_penalty)
+        found = default_objective(small, X, y, split_penalty=split_penalty)
         assert (found, small.n_splits) == pytest.approx(expected)
         assert np.array_equal(small.with_counts(X, y).value, small.value)
 

@@ -325,7 +325,7 @@ class DepthwiseRun:
 
     def judge(self, tree):
         """Return the objective of a tree over the columns and in class codes."""
-        return self.evaluate()(tree, self.columns, self.y, self.weight)
+        return default_objective(tree, self.columns, self.y, self.weight, self.model.split_penalty)
 
     def update_incumbent(self, tree, event):
         """Keep a tree if it is the best so far."""
@@ -370,10 +370,6 @@ class DepthwiseRun:
     def counters(self, tree):
         """Return what the report counts."""
         return {}
-
-    def evaluate(self):
-        """Return the function that recomputes the objective from a tree."""
-        return default_objective
 
 
 class FrontRun(DepthwiseRun):
@@ -437,21 +433,6 @@ class ParetoRun(FrontRun):
         return [((float(keys[k]), float(errors[k])), optimal, trees[k]) for k in sorted(trees)]
 
 
-def disparity_between(positive, sizes):
-    """Return the largest difference between two groups' shares of positive predictions."""
-    return np.ptp([some / size for some, size in zip(positive, sizes, strict=True)], axis=0)
-
-
-def disparity_of(tree, X, weight, group):
-    """Return the largest difference between two groups' shares of rows predicted as class 1.
-
-    Rows of group -1 do not count.
-    """
-    predicted, groups = tree.predict_codes(X) == 1, range(group.max() + 1)
-    return float(disparity_between([weight[predicted & (group == g)].sum() for g in groups],
-                                   [weight[group == g].sum() for g in groups]))
-
-
 class FairRun(FrontRun):
     """The tree of least errors with a limit on the disparity."""
 
@@ -478,9 +459,8 @@ class FairRun(FrontRun):
         self.values = self.search.values
 
     def judge(self, tree):
-        if disparity_of(tree, self.columns, self.weight, self.group) > self.limit:
-            return np.inf
-        return super().judge(tree)
+        errors, positive = self.measured(tree)
+        return float(errors) if self.disparity(positive) <= self.limit else np.inf
 
     def begin(self):
         """Under a time limit begin with trees of few errors, whose labels become fair."""
@@ -516,6 +496,11 @@ class FairRun(FrontRun):
         """Return the positive predictions in each group that keys stand for."""
         return [keys // place_value % (size + 1)
                 for place_value, size in zip(self.place_values, self.sizes, strict=True)]
+
+    def disparity(self, positive):
+        """Return the largest difference between two groups' shares of positive predictions."""
+        return np.ptp([some / size for some, size in zip(positive, self.sizes, strict=True)],
+                      axis=0)
 
     def lead(self, positive, pair):
         """Return the difference between the shares of two groups, times the sizes of both."""
@@ -593,8 +578,7 @@ class FairRun(FrontRun):
             keys, costs, choices = self.search.front(rows, depth, nodes, within)
             positive = self.positive(keys)
             errors = (costs + rest - price * self.lead(positive, pair)) // scale
-            disparity = disparity_between(positive, self.sizes)
-            errors = np.where(disparity <= self.limit, errors, np.inf)
+            errors = np.where(self.disparity(positive) <= self.limit, errors, np.inf)
             best = int(np.argmin(errors)) if len(errors) else 0
             if len(errors) and errors[best] < self.fit.objective:
                 self.update_incumbent(self.built(self.search.tree(
@@ -603,5 +587,5 @@ class FairRun(FrontRun):
                 self.fit.bound = limit + 1
 
     def counters(self, tree):
-        return {**super().counters(tree),
-                "disparity": disparity_of(tree, self.columns, self.weight, self.group)}
+        _, positive = self.measured(tree)
+        return {**super().counters(tree), "disparity": float(self.disparity(positive))}
