@@ -164,13 +164,11 @@ class MurTreeSearch(SearchOptions):
             if self.lookahead is not None and getattr(self, name):
                 raise ValueError(f"MurTreeSearch has lookahead={self.lookahead} and {name}=True; "
                                  "choose one of them.")
-        for name in ("lookahead", *WHOLE_DEPTH):
-            if limits_splits(self) and getattr(self, name):
-                raise ValueError(f"MurTreeSearch has {name}={getattr(self, name)} and limits the "
-                                 f"splits; leave {name} at its default.")
-        if limits_splits(self) and self.cache not in ("dataset", None):
-            raise ValueError(f"MurTreeSearch has cache={self.cache!r} and limits the splits; leave "
-                             "cache at its default.")
+        for name in ("lookahead", *WHOLE_DEPTH, "cache"):
+            value = getattr(self, name)
+            if limits_splits(self) and value not in (None, False, "dataset"):
+                raise ValueError(f"MurTreeSearch has {name}={value!r} and limits the splits; leave "
+                                 f"{name} at its default.")
 
 
 DEFAULT = MurTreeSearch()       # what None stands for
