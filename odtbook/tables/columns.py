@@ -40,7 +40,7 @@ SPAN = re.compile(r"P(?=.*\d)(\d+D)?(T(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?|"
 # Day, month and year: of numbers alone the year has four digits, or all have two, or there are
 # slashes, since 1.2.10 is more often a version.
 DATE = re.compile(
-    r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d\d[-.]\d\d[-.]\d\d|"
+    r"((?:19|20)\d\d-(?:0[1-9]|1[0-2])(?=$)|\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d\d[-.]\d\d[-.]\d\d|"
     r"\d{1,2}/\d{1,2}/\d\d|\d{1,2}[-/. ]+[A-Za-z]{3,9}[-/., ]+(\d{4}|\d\d)|"
     r"([A-Za-z]{3,9},? )?[A-Za-z]{3,9}\.? \d{1,2},? \d{4})(?=$|[T ,])")
 COMPACT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
@@ -196,6 +196,8 @@ def _dates(texts):
     dated = texts[texts.str.match(DATE)]
     if dated.empty:
         return
+    dated = dated.str.replace(          # as Google's forms write it
+        r"\s*(?:GMT|UTC)([+-])(\d\d?)$", lambda at: f"{at[1]}{int(at[2]):02}:00", regex=True)
     year_first = dated.str.match(r"\d{4}[-/.]")
     pairs = dated[~year_first].str.extract(r"^(\d{1,2})[-/.](\d{1,2})[-/.]").dropna().astype(int)
     most = [0, 0] if pairs.empty else pairs.max().tolist()
@@ -206,7 +208,7 @@ def _dates(texts):
         words = ["day first", "month first"][::1 if day_first else -1]
         orders.append(words[0] + f", which is a guess: {words[1]} is as possible"
                       * (max(most) <= 12))
-    if dated.str.contains(r":\d\d(?:\.\d+)?\s?[+-]\d\d:?\d\d$").any():
+    if dated.str.contains(r":\d\d(?:\.\d+)?(?:\s[AP]M)?\s?[+-]\d\d:?\d\d$").any():
         orders.append("times in UTC")
     found = pd.Series(pd.NaT, index=texts.index, dtype="datetime64[us, UTC]")
     for part, first in ((dated[year_first], False), (dated[~year_first], day_first)):

@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from odtbook.tables.columns import FEW_ROWS, MOST_EXACT, understand
 from odtbook.tables.words import be, count, listed
-from odtlib.text import number_text
+from odtlib.text import number_text, short_text
 
 OTHER = "(other)"
 IDENTIFIER = re.compile(
@@ -316,7 +316,7 @@ def _tells(values, y, task, everywhere=True):
         below = seen.cumsum(axis=0, dtype=np.int32)
         hits = below.max(axis=1) + (below[-1] - below).max(axis=1)
         right = int(hits.max())
-        how = f" (one cut, at {number_text(np.unique(values)[hits.argmax()])})"
+        how = f" (one cut, at {short_text(np.unique(values)[hits.argmax()])})"
     if not words and len(counts) <= MANY_LEVELS and not (how and n - right <= most * base):
         tree = DecisionTreeClassifier(max_leaf_nodes=2 * len(counts) - 1, random_state=0)
         right, most = int((tree.fit(ranks, y).predict(ranks) == y).sum()), 0.03
