@@ -194,7 +194,8 @@ def _dates(texts):
     """Yield texts as dates, NaT where one is none, if any is one."""
     texts = pd.Series(texts, dtype=object)
     dated = texts[texts.str.match(DATE)]
-    if dated.empty:
+    years = dated.str.extract(r"^\d\d(\d\d)-(\d\d)$").dropna().astype(int)
+    if dated.empty or len(years) and (years[0] + 1 == years[1]).all():      # seasons: 2010-11
         return
     dated = dated.str.replace(          # as Google's forms write it
         r"\s*(?:GMT|UTC)([+-])(\d\d?)$", lambda at: f"{at[1]}{int(at[2]):02}:00", regex=True)

@@ -573,6 +573,13 @@ def test_none_is_a_class_of_a_target_of_words():
     assert "30 gaps in 60 rows, some written 'none', 'n/a'" in str(read.report)
 
 
+@pytest.mark.parametrize("seasons", [3, 9, 14])
+def test_seasons_are_no_months(seasons):
+    cells = [f"{2001 + k % seasons}-{2 + k % seasons:02d}" for k in range(84)]
+    read = read_table(pd.DataFrame({"s": cells, "y": ["p", "q"] * 42}), "y")
+    assert read.report.columns["s"] == "category" and read.X["s"].tolist() == cells
+
+
 @pytest.mark.parametrize("above", ["Report of May;;\n", "Report;;\n;;\n", "\n;;\nReport;;\n\n"])
 @pytest.mark.parametrize("target", [None, "y"])
 def test_a_title_above_the_names_is_left_out(above, target, tmp_path):
