@@ -8,7 +8,7 @@ from odtbook.experiments.book import locate
 from odtbook.experiments.records import read_csv
 
 NAMES = ("column_generation", "column_generation_large", "column_generation_published",
-         "column_generation_subproblems", "column_generation_variants",
+         "column_generation_solvers", "column_generation_subproblems", "column_generation_variants",
          "column_generation_variants_large")
 
 
