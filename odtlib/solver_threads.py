@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import threading
 from functools import partial
 from typing import Any
@@ -90,6 +91,8 @@ class SolverThread(threading.Thread):
 
 
 atexit.register(SolverThread.end_all)
+if hasattr(os, "register_at_fork"):     # not on Windows; a child has none of the threads
+    os.register_at_fork(after_in_child=SolverThread._running.clear)
 
 
 def silent_highs(highspy: Any) -> Any:
@@ -112,14 +115,17 @@ def run_highs(highs: Any) -> None:
         if stop.is_set():
             event.interrupt()
 
-    events = highs.cbMipInterrupt, highs.cbSimplexInterrupt
-    for event in events:
-        event.subscribe(interrupt)
-    try:
-        in_thread(highs.run, stop.set)
-    finally:
+    def work():
+        events = highs.cbMipInterrupt, highs.cbSimplexInterrupt
         for event in events:
-            event.unsubscribe(interrupt)
+            event.subscribe(interrupt)
+        try:
+            highs.run()
+        finally:                        # in the thread, which a second Ctrl-C can leave working
+            for event in events:
+                event.unsubscribe(interrupt)
+
+    in_thread(work, stop.set)
 
 
 def in_thread(work, stop):

@@ -1,5 +1,6 @@
 """Ctrl-C stays Python's where the solvers of others have run."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -223,23 +224,37 @@ def test_ctrl_c_between_smaller_depths_leaves_no_bound_of_a_smaller_depth(monkey
     assert report.lower_bound <= best < report.objective
 
 
-KEPT_PRESSING = """
-import signal, threading, time
+MARKET_SPLIT = """
+import os, signal, threading, time
 import highspy
 import numpy as np
 from odtlib import solver_threads
 random, highs = np.random.default_rng(1), solver_threads.silent_highs(highspy)
-highs.setOptionValue("time_limit", 3.0)
 x = [highs.addBinary() for _ in range(60)]
-for row in random.integers(0, 100, (4, 60)):        # market split: no solver ends in seconds
+for row in random.integers(0, 100, (4, 60)):        # no solver ends in seconds
     over, under = (highs.addVariable(0.0, 1e4, 1.0) for _ in range(2))
     sides = sum(int(w) * v for w, v in zip(row, x)) + over - under
     highs.addConstr(sides == int(row.sum()) // 2)
+"""
+KEPT_PRESSING = MARKET_SPLIT + """
+highs.setOptionValue("time_limit", 3.0)
 for number in range(3):
     press = threading.Timer(0.3 * number + 0.3, signal.raise_signal, [signal.SIGINT])
     press.daemon = True
     press.start()
 solver_threads.in_thread(highs.run, lambda: time.sleep(0.5))
+"""
+PRESSED_TWICE = MARKET_SPLIT + """
+class Waits(solver_threads.Flag):
+    def set(self):
+        super().set()
+        if not pressed:                 # the second Ctrl-C, as HiGHS is told to stop
+            pressed.append(True)
+            raise KeyboardInterrupt
+
+pressed, solver_threads.Flag = [], Waits
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+solver_threads.run_highs(highs)
 """
 
 
@@ -248,6 +263,35 @@ def test_ctrl_c_again_and_again_does_not_abort_python():
     ended = subprocess.run([sys.executable, "-c", KEPT_PRESSING], stderr=subprocess.PIPE, text=True)
     assert "KeyboardInterrupt" in ended.stderr and "terminate" not in ended.stderr
     assert ended.returncode != -signal.SIGABRT
+
+
+def test_highs_hears_the_first_ctrl_c_where_a_second_has_left_it_working():
+    ended = subprocess.run([sys.executable, "-c", PRESSED_TWICE], stderr=subprocess.PIPE, text=True,
+                           timeout=60)
+    assert "KeyboardInterrupt" in ended.stderr and ended.returncode != -signal.SIGABRT
+
+
+FORKED = """
+import os, signal, time
+from odtlib.solver_threads import Flag, SolverThread
+stop = Flag()
+
+def work():
+    while not stop.is_set():
+        time.sleep(0.01)
+
+SolverThread(work, stop.set).start()
+child = os.fork()
+if not child:
+    signal.alarm(60)
+print(os.waitpid(child, 0)[1] if child else "child", flush=True)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows does not fork")
+def test_a_forked_process_ends_without_the_threads_of_its_parent():
+    ended = subprocess.run([sys.executable, "-c", FORKED], stdout=subprocess.PIPE, text=True)
+    assert ended.stdout.split() == ["child", "0"]
 
 
 def test_no_solver_starts_while_python_ends(monkeypatch):
