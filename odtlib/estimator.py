@@ -313,8 +313,9 @@ class _TreeEstimator(DescribedParameters, WithParameters):
     def _split_limit(self):
         """The number of feature nodes that both of its limits allow; None for no limit."""
         nodes, leaves = (getattr(self, name, None) for name in ("max_nodes", "max_leaf_nodes"))
-        limits = nodes, leaves and leaves - 1
-        return min((int(limit) for limit in limits if limit is not None), default=None)
+        if leaves is None:
+            return nodes
+        return leaves - 1 if nodes is None else min(nodes, leaves - 1)
 
     def _node_budget(self, n_rows):
         """Return the maximum number of feature nodes of a tree whose leaves all hold rows."""

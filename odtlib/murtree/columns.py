@@ -90,9 +90,9 @@ class BudgetPathMixin:
 
     def _nodes(self, n_rows, *, most=False):
         """Return the node budget that all limits leave; with ``most`` what a search can keep."""
-        nodes = 2 ** self._depth_within(n_rows) - 1
-        if self._split_limit is not None:
-            nodes = min(nodes, self._split_limit)
+        nodes, limit = 2 ** self._depth_within(n_rows) - 1, self._split_limit
+        if limit is not None:
+            nodes = min(nodes, limit)
         if nodes > MAX_NODES:
             nodes = min(nodes, n_rows - 1)           # more leaves than rows are of no use
         if nodes > MAX_NODES and most:
