@@ -654,18 +654,21 @@ def checked_weight(X, sample_weight):
 
 
 def _fault_of_weights(n_rows, sample_weight):
-    weight = given_numbers("sample_weight", sample_weight)
-    if weight.ndim == 0 and isinstance(sample_weight, np.ndarray):
-        return None     # scikit-learn's own sentence will do
-    if weight.ndim and weight.shape != (n_rows,):
-        return (f"sample_weight.shape is {weight.shape} and X has {n_rows} rows; give one weight "
+    given = np.asarray(sample_weight, None if hasattr(sample_weight, "dtype") else object)
+    if given.ndim and given.shape != (n_rows,):
+        return (f"sample_weight.shape is {given.shape} and X has {n_rows} rows; give one weight "
                 "per row.")
-    weight = np.broadcast_to(weight, n_rows)
-    bad = ~np.isfinite(weight) | (weight < 0)
-    if bad.any():
-        row = int(np.argmax(bad))
-        return (f"row {row} of sample_weight holds {_name_of(weight[row])}; give finite numbers "
-                "that are not negative.")
+    row, what = _first_fault(given.ravel())
+    if row is None:
+        if given.ndim == 0 and isinstance(sample_weight, np.ndarray):
+            return None     # scikit-learn's own sentence will do
+        weight = given.ravel().astype(np.float64)
+        if weight.min() < 0:
+            row = int(np.argmax(weight < 0))
+            what = _name_of(weight[row])
+    if row is not None:
+        return (f"row {row} of sample_weight holds {what}; give finite numbers that are not "
+                "negative.")
     return None if weight.any() else \
         "sample_weight is zero for every row; give at least one non-zero weight."
 

@@ -58,7 +58,7 @@ class SolverThread(threading.Thread):
             if not self.ended:
                 self.work()
         finally:
-            self.state = "done"
+            self.state, self.work = "done", None    # a Ctrl-C can leave it among _running
             self._done.release()
 
     def wait(self, seconds):

@@ -1,11 +1,14 @@
 """Ctrl-C stays Python's where the solvers of others have run."""
 
+import gc
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+import weakref
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -292,6 +295,23 @@ print(os.waitpid(child, 0)[1] if child else "child", flush=True)
 def test_a_forked_process_ends_without_the_threads_of_its_parent():
     ended = subprocess.run([sys.executable, "-c", FORKED], stdout=subprocess.PIPE, text=True)
     assert ended.stdout.split() == ["child", "0"]
+
+
+def test_a_thread_whose_end_ctrl_c_cut_short_holds_nothing_of_its_solver(monkeypatch):
+    def pressed(self):
+        raise KeyboardInterrupt
+
+    class Solver:
+        pass
+
+    held = Solver()
+    kept = weakref.ref(held)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(solver_threads.SolverThread, "end", pressed)
+        solver_threads.in_thread(partial(bool, held), lambda: None)
+    del held
+    gc.collect()
+    assert kept() is None
 
 
 def test_no_solver_starts_while_python_ends(monkeypatch):
