@@ -312,10 +312,9 @@ class _TreeEstimator(DescribedParameters, WithParameters):
     @property
     def _split_limit(self):
         """The number of feature nodes that both of its limits allow; None for no limit."""
-        nodes, leaves = (getattr(self, name, None) for name in ("max_nodes", "max_leaf_nodes"))
-        if leaves is None:
-            return nodes
-        return leaves - 1 if nodes is None else min(nodes, leaves - 1)
+        limits = (("max_nodes", 0), ("max_leaf_nodes", 1))
+        return min((int(getattr(self, name)) - more for name, more in limits
+                    if getattr(self, name, None) is not None), default=None)
 
     def _node_budget(self, n_rows):
         """Return the maximum number of feature nodes of a tree whose leaves all hold rows."""
