@@ -101,7 +101,10 @@ def work_in_child():
     """Solve, in the child process, a model read from the standard input; write messages."""
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)                       # what a solver prints must not mix with the messages
-    engine, arrays, options = pickle.load(sys.stdin.buffer)
+    try:
+        engine, arrays, options = pickle.load(sys.stdin.buffer)
+    except (EOFError, pickle.UnpicklingError):      # Ctrl-C came before the model was sent
+        return
     end_with(options["parent"])
     lock = threading.Lock()
 

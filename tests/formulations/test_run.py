@@ -9,6 +9,7 @@ import highspy
 import pytest
 
 from odtbook.formulations.model import Model
+from odtbook.formulations.run import CHILD
 from odtbook.published.programs import solutions
 from odtlib import ColumnGenerationClassifier
 from odtlib.solver_threads import run_highs
@@ -106,6 +107,13 @@ def test_the_child_process_loads_nothing_heavy():
             "if name in sys.modules])")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_child_that_is_sent_no_model_says_nothing():
+    """Ctrl-C came before; what it says is shown in the terminal of its parent."""
+    for sent in (b"", b"\x80\x05"):
+        done = subprocess.run([sys.executable, "-c", CHILD], input=sent, capture_output=True)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 ABANDONED = """
