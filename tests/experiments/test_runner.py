@@ -406,10 +406,13 @@ def test_killed_at_eighteen_random_moments_the_records_are_those_of_one_undistur
 
     chance = random.Random(3)
     processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload(["joblib", "odtbook.experiments"])
+    # what a run imports, so that the kills find it at work
+    processes.set_forkserver_preload(["joblib", "odtbook.experiments",
+                                      "sklearn.utils._param_validation"])
     kills, attempts, resume, kept = 0, 0, False, 0
     while kills < 18:
         attempts += 1
+        assert attempts < 400, "the runs do not begin before they are killed"
         log = tmp_path / f"log-{attempts}"
         process = processes.Process(target=run_counting, args=(log, grid, resume))
         process.start()
