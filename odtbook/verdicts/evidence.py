@@ -87,8 +87,9 @@ class Records:
     def of(self, pattern, **where):
         """Return the records of the experiments whose name matches a pattern, failed runs apart.
 
-        ``where`` keeps the rows with this value in this column; a list gives alternatives, and a
-        column that an experiment lacks excludes its records.
+        Column ``experiment`` says which one a record is of.  ``where`` keeps the rows with this
+        value in this column; a list gives alternatives, and a column that an experiment lacks
+        excludes its records.
         """
         import pandas as pd
         found = []
@@ -103,7 +104,7 @@ class Records:
                 values = value if isinstance(value, list | tuple | set) else [value]
                 keep &= table[column].isin(values) if column in table else False
             if keep.any():
-                found.append(table[keep])
+                found.append(table[keep].assign(experiment=name))
                 self.used.add(name)
         if not found:
             said = ", ".join(f"{key} {value}" for key, value in where.items())

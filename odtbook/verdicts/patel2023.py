@@ -83,7 +83,7 @@ def _(records):
 
 @once
 def variants(records, factor, levels, pattern="column_generation*", ended=False, **where):
-    """Put runs at depth four side by side that differ in one parameter.
+    """Put runs at depth four side by side that differ in one parameter, within an experiment.
 
     Of each data set those of its longest limit count.  With ``ended`` one of such runs has to have
     ended; else runs that a limit stopped count as what they are.
@@ -91,7 +91,8 @@ def variants(records, factor, levels, pattern="column_generation*", ended=False,
     levels = list(levels)
     runs = records.of(pattern, **{"link": "node", "max_depth": DEPTH, factor: levels, **where})
     parameters = list(runs.columns[:list(runs.columns).index("status")])
-    block = [name for name in parameters if name != factor and runs[name].notna().any()]
+    block = ["experiment", *(name for name in parameters
+                             if name != factor and runs[name].notna().any())]
     runs = runs.assign(ended=converged(runs))
     alike = runs.groupby(block, dropna=False)
     kept = alike[factor].transform("nunique") == len(levels)

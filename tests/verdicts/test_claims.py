@@ -563,8 +563,9 @@ def test_a_stopped_run_says_only_what_its_limit_can_tell(limit, printed, tells):
     assert math.isinf(found) if tells else math.isnan(found)
 
 
-def made(rows):
-    """Records of column generation from a few values a run."""
+def made(rows, **others):
+    """Records of column generation from a few values a run, and of others, by their names."""
+    own = {"column_generation": rows, **others}
     return Records(lambda name: pd.DataFrame([{
         "dataset": "a", "split": row.get("split", 0), "max_depth": 4, "link": "node",
         "time_limit": row.get("limit", 60.0),
@@ -572,8 +573,8 @@ def made(rows):
         "train_accuracy": 0.8, "rows": 10, "cpu_seconds": row["seconds"],
         "measures": {"train": {"cart_accuracy": 0.7}},
         "counters": {"relaxation": 8.5, "columns": 3,
-                     "converged": row.get("status") != "time_limit"}} for row in rows]),
-        ["column_generation"])
+                     "converged": row.get("status") != "time_limit"}} for row in own[name]]),
+        list(own))
 
 
 def test_times_are_compared_on_every_set_with_both_sides_and_guarded_by_the_paper_s_own():
@@ -598,6 +599,15 @@ def test_variants_are_compared_within_blocks_of_equal_runs():
     found = variants(made([{"row_cuts": "none", "seconds": 60.0, "status": "time_limit"}]),
                      "row_cuts", ["none"])
     assert found["proved"].loc["a"].tolist() == [0]
+
+
+def test_variants_are_compared_within_an_experiment():
+    """One that repeats a run of another for a question of its own changes no comparison."""
+    rows = [{"row_cuts": cuts, "seconds": 1.0} for cuts in ("none", "upper")]
+    again = [{"row_cuts": "upper", "seconds": 100.0}]
+    found = variants(made(rows, column_generation_again=again), "row_cuts", ["none", "upper"])
+    assert found["cpu_seconds"].loc["a"].tolist() == [1.0, 1.0]
+    assert found["split"].loc["a"].tolist() == [1, 1]
 
 
 def test_the_longest_limit_counts_and_a_limit_where_one_way_did_not_end():
