@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from odtlib._numba.compiler import OPTIONS, njit
 
 CELLS_AT_A_TIME = 2 ** 22       # of the columns, between two looks at the clock
 MOST_CELLS = 2 ** 25            # that a split looks at where it is late
 GRACE = 0.3                     # seconds for a CART after a limit
-
-
-@cache
-def blas():
-    """Return the thread pools of this process; to find them takes longer than a small fit.
-
-    Threads cost more than small products, and more still where others use the processor.
-    """
-    return ThreadpoolController()
 
 
 def gini(sums):

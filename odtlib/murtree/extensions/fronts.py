@@ -17,10 +17,11 @@ from __future__ import annotations
 
 from collections import namedtuple
 from copy import copy
-from functools import cached_property
+from functools import cache, cached_property
 from math import gcd, prod
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from odtlib._numba.warm import warm_up
 from odtlib.fit import FINISHING, Fit, Pace
@@ -28,7 +29,7 @@ from odtlib.report import Clock, TimeUp, default_objective, pluralised
 from odtlib.tolerance import ROUNDING
 
 from ..columns import tree_over_columns
-from ..greedy import blas, cart, sum_columns
+from ..greedy import cart, sum_columns
 from ..options import MurTreeSearch, check_counts, memory_limit_alone
 from ..preparation import _distinct_columns, grouped_rows, pair_sums, prepare, set_name
 from ..run import Rows, Run
@@ -294,6 +295,15 @@ def warm_up_fronts():
         kernels.merge(*[nothing] * 4, 0, 0, 0, 1, UNLIMITED, *search.arrays(2), 0)
 
     return warm_up("fronts of trees", kernels.front_two, run)
+
+
+@cache
+def blas():
+    """Return the thread pools of this process; to find them takes longer than a small fit.
+
+    Threads cost more than small products, and more still where others use the processor.
+    """
+    return ThreadpoolController()
 
 
 class DepthwiseRun:
