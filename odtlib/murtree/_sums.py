@@ -29,10 +29,8 @@ kernels; arrays are flat, and N is the width of a line of all columns:
 - ``local_bits`` (uint8, n_rows x width / 8): the features of each row, the lowest bit first.
 - ``amounts`` (float64, n_lines + 2, n_rows): the lines, the own costs, and what a row can cost at
   the most.
-- ``lists`` (int64): room for two lists of rows, then bit sets of rows: the members, those of them
-  that have a feature, the others, those that a line counts, and one set for each counted line.
-- ``n_members``: int, the rows that are summed up: a leaf, a child, or all; they come first in
-  ``lists``.
+- ``lists`` (int64): the members, a list of rows, and what :func:`pack_members` makes of them.
+- ``n_members``: int, the rows that are summed up: a leaf, a child, or all.
 - ``pairs`` (float64, n_lines, n_active, width), ``singles`` (float64, n_lines + 2, width) and,
   behind these, the sums over all rows (n_lines + 2).
 - ``sides`` (float64): room for 13 lines of N, of which ``width`` are used, then ``SPARE`` numbers:
@@ -55,10 +53,9 @@ from odtlib._numba.vector import (
     add_where,
     bitwise_and,
     call_at,
+    keep_where_at_least,
     load32,
-    load64,
     lowest_bit,
-    popcount,
     population_count,
     read,
     spread_like,
@@ -78,6 +75,7 @@ from ._kernels import (
     SPLIT_0,
     SPLIT_1,
     best_sizes,
+    pack_rows,
 )
 from ._weights import open_rows
 
@@ -105,6 +103,12 @@ def behind(shape):
     return N_SIDES * shape[N_COLUMNS]
 
 
+@njit(**INNER)
+def room_behind(shape):
+    """Return where the room of :func:`sum_line` begins behind the pairs of a child."""
+    return shape[N_LINES] * shape[N_COLUMNS] * shape[N_COLUMNS]
+
+
 @njit(**ADDRESSED)
 def open_sums(rows, starts, candidates, n_candidates, keys_from_rows, shared, node, active,
               column_keys, node_shape):
@@ -122,191 +126,184 @@ def open_sums(rows, starts, candidates, n_candidates, keys_from_rows, shared, no
     for line in range(per_row - 1):
         for r in range(n_rows):
             amounts[line * n_rows + r] = numbers[per_row * np.int64(rows[r]) + line]
-    n_words = (n_rows + 63) // 64
-    for c in range(shape[N_COUNTED]):
-        for word in range(n_words):
-            bits = np.int64(0)
-            for r in range(64 * word, min(64 * word + 64, n_rows)):
-                bits |= np.int64(amounts[c * n_rows + r]) << (r & 63)
-            lists[2 * n_rows + (4 + c) * n_words + word] = bits
-
-
-@njit(**INNER)
-def list_bits(words, first_word, n_words, lists, start):
-    """List the positions of the set bits of some words; return the end of the list.
-
-    ``words`` (int64) are read from ``first_word`` on, ``n_words`` of them, and ``lists`` (int64) is
-    written from ``start`` on (all int).
-    """
-    for word in range(n_words):
-        bits = read(words, first_word + word)
-        while bits != 0:
-            lists[start] = 64 * word + lowest_bit(bits)
-            start += 1
-            bits &= bits - 1
-    return start
 
 
 @njit(**INNER)
 def list_members(blocks, width, n_rows, feature, side, lists):
     """List the rows on one side of ``feature`` (-1: all rows); return how many there are.
 
-    The arguments are those of the module's docstring; ``lists`` receives the list and the bit set.
-    ``side`` does not count for all rows.
+    The arguments are those of the module's docstring; ``lists`` receives the list.  ``side`` does
+    not count for all rows.
     """
+    n_members = np.int64(0)
     for word in range((n_rows + 63) // 64):
         size = n_rows - 64 * word
         bits = (np.int64(1) << size) - 1 if size < 64 else np.int64(-1)
         if feature >= 0:
             bits &= read(blocks, word * width + feature) ^ np.int64(side - 1)
-        lists[2 * n_rows + word] = bits
-    return list_bits(lists, 2 * n_rows, (n_rows + 63) // 64, lists, np.int64(0))
+        while bits != 0:
+            lists[n_members] = 64 * word + lowest_bit(bits)
+            n_members += 1
+            bits &= bits - 1
+    return n_members
 
 
 @njit(**INNER)
-def list_common(blocks, width, n_rows, i, lists, start, listed):
-    """List the members with column ``i``, or those without it if they are fewer, from ``start`` on.
-
-    Return the end of the list, and whether it has those without.  Their bits are set in any case,
-    the list is made where ``listed`` (bool).  ``i`` and ``start`` are int; ``start`` is the number
-    of members.  The other arguments are those of the module's docstring.
-    """
-    n_words, inside, ones = (n_rows + 63) // 64, 2 * n_rows, np.int64(0)
-    common = inside + n_words
-    for word in range(n_words):
-        bits = read(lists, inside + word) & read(blocks, word * width + i)
-        lists[common + word] = bits
-        ones += popcount(np.uint64(bits))
-    if not listed:
-        return start, False
-    if 2 * ones <= start:
-        return list_bits(lists, common, n_words, lists, start), False
-    for word in range(n_words):
-        lists[common + n_words + word] = read(lists, common + word) ^ read(lists, inside + word)
-    return list_bits(lists, common + n_words, n_words, lists, start), True
+def packed_at(n_rows, width):
+    """Return the first line of ``lists``, of ``width`` words, behind the list of members."""
+    return (n_rows + width - 1) // max(width, 1)
 
 
 @njit(**INNER)
-def sum_listed(zero, local_bits, amounts, line, lists, start, stop, first, width):
-    """Return the sums of a line of amounts over listed rows, for the columns from ``first`` on.
+def pack_members(local_bits, amounts, n_rows, n_counted, lists, n_members, width):
+    """Pack the members behind their list, in lines of ``width`` from :func:`packed_at` on.
 
-    ``line`` (int) is where the line begins in ``amounts``, ``start:stop`` (int) the part of
-    ``lists``; the sums are as many as the vector ``zero`` of float64 has lanes.  The other
-    arguments are those of the module's docstring.
+    That is a line for 64 rows; one that has -1 for each column of more than half of them, else 0;
+    and, for each counted line, words of the members that it counts.  The arguments are those of the
+    module's docstring; ``lists`` is written.
     """
-    total, row_bytes, byte = zero, np.int64(width // 8), np.int64(first // 8)
-    for k in range(start, stop):
-        row = read(lists, k)
-        total = add_where(total, local_bits, row * row_bytes + byte,
-                          spread_like(zero, read(amounts, line + row)))
-    return total
+    first_word = packed_at(n_rows, width)
+    last_word = pack_rows(local_bits, width // 8, lists, np.int64(0), n_members, lists, width,
+                          first_word)
+    half = spread_like(load32(lists, 0), n_members // 2)
+    for first in range(0, width, 32):
+        ones = zeros_like(half)
+        for w in range(first_word, last_word):
+            ones = add(ones, population_count(load32(lists, w * width + first)))
+        store(lists, last_word * width + first, keep_where_at_least(
+            zeros_like(half), half, ones, spread_like(half, -1)))
+    counted = (last_word + 1) * width
+    for c in range(n_counted):
+        for start in range(0, n_members, 64):
+            bits = np.int64(0)
+            for m in range(start, min(start + 64, n_members)):
+                bits |= np.int64(read(amounts, c * n_rows + read(lists, m))) << (m & 63)
+            lists[counted] = bits
+            counted += 1
 
 
 @njit(**INNER)
-def count_line(lists, members, c, n_rows):
-    """Leave of a bit set of rows those that line ``c`` (int) counts; return where they are.
+def count_line(lists, first_word, counted, n_words, n_active, width, singles, single, pairs, base):
+    """Count for each pair of columns the members of a line that counts, and for each column.
 
-    ``members`` (int) is where the bit set begins in ``lists``, as is what is returned.  ``lists``
-    and ``n_rows`` are those of the module's docstring.
+    ``first_word`` (int) is where the packed members begin, in lines of ``width``, ``n_words`` (int)
+    of them; ``counted`` (int) is where the bits of the line begin.  ``singles`` from ``single``
+    (int) on and the square of ``pairs`` from ``base`` (int) on, where ``j >= i``, are written.  The
+    other arguments are those of the module's docstring.
     """
-    n_words = (n_rows + 63) // 64
-    counted, mask = 2 * n_rows + 3 * n_words, 2 * n_rows + (4 + c) * n_words
-    for word in range(n_words):
-        lists[counted + word] = read(lists, members + word) & read(lists, mask + word)
-    return counted
+    for i in range(n_active):
+        for first in range(i // 32 * 32, width, 32):
+            count = zeros_like(load32(lists, 0))
+            for w in range(n_words):
+                line = (first_word + w) * width
+                count = add(count, population_count(bitwise_and(
+                    spread_like(count, read(lists, line + i) & read(lists, counted + w)),
+                    load32(lists, line + first))))
+            store(pairs, base + i * width + first, to_floats(count))
+    for i in range(width):
+        singles[single + i] = pairs[base + i * width + i] if i < n_active else 0.0
 
 
 @njit(**INNER)
-def count_members(blocks, lists, first_word, n_rows, first, width):
-    """Return how many rows of a bit set have each of 32 columns from ``first`` on, as float64.
+def sum_line(local_bits, amounts, line, lists, first_word, n_members, n_active, width, singles,
+             single, pairs, base, room, start):
+    """Sum up a line of amounts over the members for each pair of columns, and for each column.
 
-    ``first_word`` (int) is where the bit set begins in ``lists``.  The other arguments are those of
-    the module's docstring.
+    ``line`` (int) is where the line begins in ``amounts``, ``first_word`` (int) where the packed
+    members begin in ``lists``, in lines of ``width``.  ``singles`` from ``single`` (int) on and the
+    square of ``pairs`` from ``base`` (int) on, where ``j >= i``, are written.  From ``start``
+    (int) on, 2,048 numbers of ``room`` (float64) take what each row of a word adds to 32 columns:
+    that stays in the cache while the rows pass that have column ``i``, or those without it, if they
+    are fewer.  The other arguments are those of the module's docstring.
     """
-    count = zeros_like(load32(blocks, 0))
-    for word in range((n_rows + 63) // 64):
-        count = add(count, population_count(bitwise_and(
-            spread_like(count, read(lists, first_word + word)),
-            load32(blocks, word * width + first))))
-    return to_floats(count)
+    row_bytes, zero = np.int64(width // 8), zeros_like(load32(singles, 0))
+    without = (first_word + (n_members + 63) // 64) * width
+    for first in range(0, width, 32):
+        stop, all_rows = min(n_active, first + 32), zero
+        for w in range((n_members + 63) // 64):
+            size = min(n_members - 64 * w, 64)
+            for m in range(size):
+                row = read(lists, 64 * w + m)
+                term = add_where(zero, local_bits, row * row_bytes + first // 8,
+                                 spread_like(zero, read(amounts, line + row)))
+                store(room, start + 32 * m, term)
+                all_rows = add(all_rows, term)
+            whole = (np.int64(1) << size) - 1 if size < 64 else np.int64(-1)
+            for i in range(stop):
+                total = zero if w == 0 else load32(pairs, base + i * width + first)
+                bits = read(lists, (first_word + w) * width + i)
+                bits ^= whole & read(lists, without + i)
+                while bits != 0:
+                    total = add(total, load32(room, start + 32 * lowest_bit(bits)))
+                    bits &= bits - 1
+                store(pairs, base + i * width + first, total)
+        store(singles, single + first, all_rows)
+        for i in range(stop):
+            if read(lists, without + i) != 0:
+                store(pairs, base + i * width + first,
+                      subtract(all_rows, load32(pairs, base + i * width + first)))
 
 
 @njit(**INNER)
-def add_singles(local_bits, blocks, amounts, n_rows, begin, end, n_counted, lists, n_members, width,
-                total_of, singles):
-    """Sum up the lines ``begin:end`` over the members, for each column and, from ``total_of``, all.
+def add_pairs(local_bits, amounts, n_rows, begin, end, n_counted, lists, n_members, n_active, width,
+              singles, pairs, room, start):
+    """Sum up the lines ``begin:end`` over the packed members, for pairs of columns and for each.
 
-    The first ``n_counted`` lines are counted; ``total_of`` (int) is where the sums of all lines
-    begin in ``singles`` (all int).  The other arguments are those of the module's docstring.
+    Of each line of ``pairs``, the first for ``begin``, the part ``j >= i`` is written.  The first
+    ``n_counted`` lines are counted (all int).  ``room`` and ``start`` are those of
+    :func:`sum_line`, and the other arguments those of the module's docstring; ``singles`` receives
+    the sums of the lines.
     """
-    zero = zeros_like(load32(singles, 0))
+    square, n_words = n_active * width, (n_members + 63) // 64
+    first_word = packed_at(n_rows, width)
+    counted = (first_word + n_words + 1) * width
+    for c in range(begin, end):
+        base = (c - begin) * square
+        if c < n_counted:
+            count_line(lists, first_word, counted + c * n_words, n_words, n_active, width, singles,
+                       c * width, pairs, base)
+        else:
+            sum_line(local_bits, amounts, c * n_rows, lists, first_word, n_members, n_active, width,
+                     singles, c * width, pairs, base, room, start)
+
+
+@njit(**INNER)
+def total_up(amounts, n_rows, begin, end, lists, n_members, totals, first):
+    """Write the sums of the lines ``begin:end`` over all members from ``first`` on (all int).
+
+    ``totals``, float64, is written; the other arguments are those of the module's docstring.
+    """
     for c in range(begin, end):
         total = 0.0
         for m in range(n_members):
             total += read(amounts, c * n_rows + read(lists, m))
-        singles[total_of + c] = total
-        counted = count_line(lists, 2 * n_rows, c, n_rows) if c < n_counted else np.int64(0)
-        for first in range(0, width, 32):
-            if c < n_counted:
-                sums = count_members(blocks, lists, counted, n_rows, first, width)
-            else:
-                sums = sum_listed(zero, local_bits, amounts, c * n_rows, lists, np.int64(0),
-                                  n_members, first, width)
-            store(singles, c * width + first, sums)
+        totals[first + c] = total
 
 
 @njit(**INNER)
-def add_pairs(local_bits, blocks, amounts, n_rows, begin, end, n_counted, lists, n_members,
-              n_active, width, singles, pairs):
-    """Sum up the lines ``begin:end`` over the members, for each pair of columns.
-
-    Of each line of ``pairs``, the first for ``begin``, the part ``j >= i`` of every row ``i`` is
-    written.  The first ``n_counted`` lines are counted (all int).  The other arguments are those of
-    the module's docstring; ``singles`` has the sums of the lines.
-    """
-    square, right = n_active * width, (n_active + 7) // 8 * 8
-    common = 2 * n_rows + (n_rows + 63) // 64
-    zero, zero64 = zeros_like(load32(singles, 0)), zeros_like(load64(singles, 0))
-    for i in range(n_active):
-        stop, without = list_common(blocks, width, n_rows, i, lists, n_members, end > n_counted)
-        for c in range(begin, end):
-            base = (c - begin) * square + i * width
-            first = right
-            if c < n_counted:
-                counted = count_line(lists, common, c, n_rows)
-                while first > i:
-                    first = max(first - 32, 0)
-                    store(pairs, base + first,
-                          count_members(blocks, lists, counted, n_rows, first, width))
-            while first > i:
-                if first - i > 32 and first >= 64:
-                    first -= 64
-                    total = sum_listed(zero64, local_bits, amounts, c * n_rows, lists, n_members,
-                                       stop, first, width)
-                    if without:
-                        total = subtract(load64(singles, c * width + first), total)
-                    store(pairs, base + first, total)
-                else:
-                    first = max(first - 32, 0)
-                    total = sum_listed(zero, local_bits, amounts, c * n_rows, lists, n_members,
-                                       stop, first, width)
-                    if without:
-                        total = subtract(load32(singles, c * width + first), total)
-                    store(pairs, base + first, total)
-
-
-@njit(**INNER)
-def add_rows(shape, local_bits, blocks, amounts, n_rows, lists, n_members, n_active, width, pairs,
-             singles):
+def add_rows(shape, local_bits, amounts, n_rows, lists, n_members, n_active, width, pairs, singles,
+             room, start):
     """Sum up the members: what their leaves cost comes from ``pairs`` and ``singles``.
 
-    The arguments are those of the module's docstring.
+    ``room`` and ``start`` are those of :func:`sum_line`; the other arguments are those of the
+    module's docstring.
     """
     n_lines, n_counted = shape[N_LINES], shape[N_COUNTED]
-    add_singles(local_bits, blocks, amounts, n_rows, np.int64(0), n_lines + 1, n_counted, lists,
-                n_members, width, (n_lines + 2) * width, singles)
-    add_pairs(local_bits, blocks, amounts, n_rows, np.int64(0), n_lines, n_counted, lists,
-              n_members, n_active, width, singles, pairs)
+    row_bytes, zero = np.int64(width // 8), zeros_like(load32(singles, 0))
+    total_up(amounts, n_rows, np.int64(0), n_lines + 1, lists, n_members, singles,
+             (n_lines + 2) * width)
+    if n_active == 0:
+        return
+    pack_members(local_bits, amounts, n_rows, n_counted, lists, n_members, width)
+    for first in range(0, width, 32):
+        total = zero
+        for m in range(n_members):
+            row = read(lists, m)
+            total = add_where(total, local_bits, row * row_bytes + first // 8,
+                              spread_like(zero, read(amounts, n_lines * n_rows + row)))
+        store(singles, n_lines * width + first, total)
+    add_pairs(local_bits, amounts, n_rows, np.int64(0), n_lines, n_counted, lists, n_members,
+              n_active, width, singles, pairs, room, start)
 
 
 @njit(**INNER)
@@ -358,19 +355,20 @@ def prepare_sums(starts, shared, node, totals, side_cost, best_by_size, node_sha
             side_cost[IMPURITY, j] = side_cost[LEAF_0, j] + side_cost[LEAF_1, j]
         return
     n_members = list_members(blocks, width, n_rows, np.int64(-1), np.int64(1), lists)
+    start = room_behind(shape)
     if shape[BOUND] != 0:
         worst, last = shape[N_LINES] + 1, kept * width
         call_at(shape[BOUND], (shape, amounts, n_rows, lists, n_members, sides))
-        add_singles(local_bits, blocks, amounts, n_rows, worst, worst + 1, np.int64(0), lists,
-                    n_members, width, (worst + 1) * width, singles)
-        add_pairs(local_bits, blocks, amounts, n_rows, worst, worst + 1, np.int64(0), lists,
-                  n_members, kept, width, singles, totals)
+        total_up(amounts, n_rows, worst, worst + 1, lists, n_members, singles, (worst + 1) * width)
+        pack_members(local_bits, amounts, n_rows, np.int64(0), lists, n_members, width)
+        add_pairs(local_bits, amounts, n_rows, worst, worst + 1, np.int64(0), lists, n_members,
+                  kept, width, singles, totals, node.child_pairs, start)
         mirror(totals, np.int64(1), kept, width)
         for j in range(kept):
             totals[last + j] = singles[worst * width + j]
         totals[last + width] = singles[(worst + 1) * width + worst]
-    add_rows(shape, local_bits, blocks, amounts, n_rows, lists, n_members, kept, width, pairs,
-             singles)
+    add_rows(shape, local_bits, amounts, n_rows, lists, n_members, kept, width, pairs, singles,
+             node.child_pairs, start)
     score(shape, local_bits, amounts, n_rows, lists, n_members, pairs, singles, kept, width, sides,
           best_by_size, np.int64(0))
     for kind in (LEAF_0, LEAF_1, SPLIT_0, SPLIT_1):
@@ -391,12 +389,13 @@ def children_sums(feature, side, starts, n_active, width, shared, node, best_by_
     amounts, pairs, singles, sides = node.amounts, node.pairs, node.singles, node.sides
     child_pairs, child_singles = node.child_pairs, node.child_singles
     n_rows, n_lines, number = starts[1], shape[N_LINES], shape[NUMBER]
+    start = room_behind(shape)
     if side < 0:
         whole = singles[(n_lines + 2) * width + number]
         side = 1 if 2 * singles[number * width + feature] <= whole else 0
     n_members = list_members(node.blocks, width, n_rows, feature, side, lists)
-    add_rows(shape, local_bits, node.blocks, amounts, n_rows, lists, n_members, n_active, width,
-             child_pairs, child_singles)
+    add_rows(shape, local_bits, amounts, n_rows, lists, n_members, n_active, width, child_pairs,
+             child_singles, child_pairs, start)
     child_offset = np.int64(0 if side == 1 else 4)
     for turn in range(2):
         score(shape, local_bits, amounts, n_rows, lists, n_members, child_pairs, child_singles,

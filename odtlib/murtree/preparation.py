@@ -481,11 +481,11 @@ class Workspace:
         blocks = words * width * word
         sums = problem.sums
         if sums is not None:
-            square = 8 * sums.n_lines * width * width + 1024
+            square = 8 * (sums.n_lines * width * width + 2048) + 1024
             line = 8 * (sums.n_lines + 2) * (width + 1) + 512
             sides = 8 * (_sums.N_SIDES * width + _sums.SPARE + _sums.LEAVES * (sums.n_sums + 1))
             sizes = (blocks, 8 * (sums.n_lines + 2) * n_rows, square, line, sides,
-                     8 * words * max(width, 132 + sums.n_counted), square, line)
+                     8 * (words * (64 + width + sums.n_counted) + 3 * width), square, line)
         else:                                             # weights have a matrix for numbers too
             adds = "weights" in problem.kernel
             square = ((n_classes + (adds or weighted)) * width * width + 2048) * element
