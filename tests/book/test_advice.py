@@ -68,5 +68,8 @@ def test_the_rule_has_the_limit_that_was_tested():
     found = re.findall(r"(\d+) points (?:or more|ahead)", " ".join(case for case, _, _ in RULE))
     assert found
     assert {int(points) for points in found} == {does_it_pay.LIMIT}
+    named = [case for case, _, _ in RULE if "points" in case]     # with its size, each time
+    assert does_it_pay.LEAVES == 8 and all("of eight leaves" in case for case in named)
     sign = does_it_pay.gains(does_it_pay.leaf_table())
+    assert (sign["training"] < does_it_pay.LIMIT).mean() > 0.5      # "the usual case"
     assert does_it_pay.choose_limit(sign[sign["half"] == "chosen on"]) == does_it_pay.LIMIT

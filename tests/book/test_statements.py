@@ -127,10 +127,14 @@ def glued(page, monkeypatch):
 
 
 def test_the_landing_page_states_nothing_that_its_linked_page_does_not_show(monkeypatch):
-    _, stated = glued("intro", monkeypatch)
+    first, stated = glued("intro", monkeypatch)
     names, texts = glued("chapters/does_it_pay", monkeypatch)
     used = re.findall(r"\{glue:text\}`pay-([\w-]+)`", (
         ROOT / "chapters" / "does_it_pay.ipynb").read_text(encoding="utf-8"))
+    for kind, line in names["by_kind"].iterrows():     # the picture
+        some = {**first["kinds"], "all": first["sign"]["training"] > -100}[kind]
+        assert line.to_list() == [int(some.sum()), *(
+            first["points"](first["sign"][gain][some]) for gain in ("test", "pruned"))], kind
     shown = " ".join([*(texts[f"pay-{name}"] for name in used), names["shown"].to_string(),
                       *(str(line) for line in names["lines"].values())])
     landing = (ROOT / "intro.ipynb").read_text(encoding="utf-8")

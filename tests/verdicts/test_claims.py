@@ -390,6 +390,25 @@ def test_words_of_size_need_more_than_a_direction(report):
     assert seen == 7
 
 
+def test_always_and_all_fall_with_one_line(report):
+    """No share of the lines below one, and no mean over them, confirms them."""
+    seen = 0
+    for one in report.claims:
+        for half in one.statements:
+            if re.search(r"\b(always|never|[Oo]n all)\b", half.words["quote"]):
+                seen += 1
+                assert all(part.test is None for part in half.parts if part.counts), half.name
+    assert seen == 4
+
+
+def test_a_section_that_a_part_names_is_that_of_its_quotation(report):
+    for one in report.claims:
+        for half in one.statements:
+            for part in half.parts:
+                said = re.findall(r"Section [\d.]*\d", part.published)
+                assert set(said) <= {half.words["where"]}, half.name
+
+
 def test_every_size_that_a_statement_names_is_asked_for(report):
     """Time grows with depth, rows and features: three questions, and not one."""
     half, = [half for half in report.find("firat2020 F2").statements
