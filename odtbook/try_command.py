@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from odtbook.files import to_write, write_whole
+from odtbook.tables import BEGUN, is_file, printable, source_of
+from odtbook.tables import FILES as TABLES
 from odtlib.requirements import needs
 
 TEMPLATE = Path(__file__).with_name("try_page.html.j2")
 FILES = re.compile(r"<!-- odt try (\{.*\}) -->")      # what an earlier run wrote, by its endings
 ENDINGS = (".ipynb", ".py", ".json", ".js", ".sql", ".dot", ".skops", ".onnx", "-card.txt")
-PRINTED = ("sentences", "worth", "how", "pays", "take")     # cells that the terminal shows, too
+REFUSALS = ("ValueError", "FileNotFoundError", "OSError", "ModuleNotFoundError")
+PRINTED = ("read", "sentences", "worth", "how", "pays", "take")     # on the terminal, too
 
 
 def add_parser(commands):
@@ -76,42 +81,43 @@ def _by_class(option, pairs):
 def _try(options):
     begun = time.time()
     for package in ("pandas", "matplotlib", "papermill", "nbconvert"):
-        needs(package, "tables", "odt try")
-    from papermill.parameterize import parameterize_notebook
-
-    from odtbook.tables import FILES as TABLES
-    from odtbook.tables import handed, printable, source_of, table_of
+        if find_spec(package) is None:      # the notebook's process alone loads what computes
+            needs(package, "tables", "odt try")
 
     def say(line):
         print(printable(f"odt try: {time.time() - begun:5.1f} s  {line}"), file=sys.stderr,
               flush=True)
 
     with source_of(options.file) as source:
+        if is_file(source) and not source.exists():
+            raise FileNotFoundError(2, "there is no such file", str(source))
         stem = "table" if options.file == "-" else TABLES.sub("", Path(options.file).name)
         page = Path(options.output or f"{stem}-tree.html")
         if page.suffix != ".html":
             raise ValueError(f"--output {page} is no page; give a name that ends in .html.")
         to_write(page)
-        say(f"reading {options.file}")
-        asked = {"task": options.task, "drop": options.drop, "groups": options.groups}
         parameters = {
-            "dataset": str(source), "target": options.target, **asked,
+            "dataset": str(source), "target": options.target, "task": options.task,
+            "drop": options.drop, "groups": options.groups,
             "cost": _by_class("--cost", options.cost),
             "class_weight": _by_class("--class-weight", options.class_weight) or None,
             "metric": options.metric, "max_depth": options.depth,
             "max_leaf_nodes": options.leaves, "seed": options.seed, "time": options.time,
             "output": str(page.with_suffix(""))}
-        table = table_of(str(source), options.target, **asked)
-        print(table.report)
-        parameters["target"] = table.target
         _keep_others(page, source, say)
-        with handed(table, str(source), begun, **asked), TemporaryDirectory() as folder:
-            notebook = _executed({**parameters, "output": str(Path(folder) / page.stem)},
-                                 bool(table.report.unusable), say)
-            files = {path.name.removeprefix(page.stem): path.read_bytes()
-                     for path in Path(folder).iterdir()}
-    _write(page, parameterize_notebook(notebook, parameters), files, options.file, table)
-    print()
+        say(f"running the notebook on {options.file}")
+        os.environ[BEGUN] = str(begun)
+        try:
+            with TemporaryDirectory() as folder:
+                notebook, unusable = _executed({**parameters, "output": str(
+                    Path(folder) / page.stem)})
+                files = {path.name.removeprefix(page.stem): path.read_bytes()
+                         for path in Path(folder).iterdir()}
+        finally:
+            del os.environ[BEGUN]
+    of = f"{options.target}: the" if options.target else "The"
+    _write(page, notebook, parameters, files, f"{of} optimal tree of {Path(options.file).name}",
+           unusable)
     for cell in notebook.cells:
         if cell.get("id") in PRINTED:
             for output in cell.outputs:
@@ -147,30 +153,36 @@ def _mark(content):
     return hashlib.sha256(content).hexdigest()
 
 
-def _executed(parameters, only_read, say):
-    """Return the notebook with its outputs; only its first part where no tree can be learned."""
+def _executed(parameters):
+    """Return the notebook with its outputs, and why no tree can be learned, or nothing.
+
+    Where none can be, it is the first part of the notebook.
+    """
     import nbformat
 
     from odtbook.experiments.book import folder
     from odtbook.experiments.notebooks import close_kernel, execute_notebook
     template = nbformat.read(folder() / "own_data.ipynb", as_version=4)
-    if only_read:
-        template.cells = template.cells[:4]
-    say("running the notebook")
     try:
         answer = execute_notebook(template, parameters)
     finally:
         close_kernel()
     notebook = nbformat.reads(answer["notebook"], as_version=4)
-    if answer["error"] and not only_read:
-        raise ValueError(answer["error"].removeprefix("ValueError: "))
+    kind, _, error = (answer["error"] or "").partition(": ")
+    if kind == "Unusable":
+        first = [cell.id for cell in template.cells[:4]]
+        notebook.cells = [cell for cell in notebook.cells if cell.id in first
+                          or "injected-parameters" in cell.metadata.get("tags", ())]
+    elif kind:
+        raise ValueError(re.sub(r"^\[Errno \d+\] ", "", error) if kind in REFUSALS else
+                         answer["error"])
     for cell in notebook.cells:     # notices of compiling, and the empty parameters of the template
         cell.get("outputs", [])[:] = [output for output in cell.get("outputs", ())
                                       if output.output_type != "stream"]
-    return notebook
+    return notebook, error
 
 
-def _write(page, notebook, files, file, table):
+def _write(page, notebook, parameters, files, title, lead):
     """Write the page and what stands beside it in place of what an earlier run wrote.
 
     The page names the others by their marks, and comes first: ended midway, this leaves nothing
@@ -178,14 +190,12 @@ def _write(page, notebook, files, file, table):
     """
     import nbformat
     from nbconvert import HTMLExporter
-
-    from odtbook.tables import printable
+    from papermill.parameterize import parameterize_notebook
+    notebook = parameterize_notebook(notebook, parameters)
     files[".ipynb"] = nbformat.writes(notebook).encode()
-    size = f"{len(table.y):,} rows, {table.X.shape[1]} features. "
     text, _ = HTMLExporter(raw_template=TEMPLATE.read_text("utf-8")).from_notebook_node(
         notebook, {"odt": {
-            "title": printable(f"{table.target}: the optimal tree of {Path(file).name}"),
-            "lead": table.report.unusable or size,
+            "title": printable(title), "lead": printable(lead),
             "files": json.dumps({end: _mark(content) for end, content in files.items()}),
             "width": lambda svg: float(re.search(r'width="([\d.]+)pt"', svg)[1]),
             "breaking": _breaking}})

@@ -54,7 +54,7 @@ from odtbook.files import write_whole
 from odtbook.statistics import corrected_interval
 from odtbook.tables import Lines, Table
 from odtbook.tables import table_of as table_of
-from odtbook.tables.words import count, listed, one_line, suggestion
+from odtbook.tables.words import Unusable, count, listed, one_line, suggestion
 from odtlib import MurTreeClassifier, MurTreeRegressor, TunedCARTClassifier, __version__
 from odtlib.report import Clock
 from odtlib.text import short_text, threshold_text
@@ -186,7 +186,7 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
         If the options contradict each other or the table.
     """
     if table.report.unusable:
-        raise ValueError(table.report.unusable)
+        raise Unusable(table.report.unusable)
     for option, value, least in (
             ("--depth", max_depth, 1), ("--leaves", max_leaf_nodes, 2), ("--seed", seed, 0)):
         if value is not None and value < least:
@@ -392,10 +392,11 @@ def _fitted(question, estimator, rows, encoded=None):
     return estimator.fit(encoded[rows], y, **{f"{last}sample_weight": weight}), encoded
 
 
-def _choice(question, method, rows, seconds, encoded=None, splits=3, most=TUNED, leaves=2):
-    """Return the candidate with the best mean score on parts of some rows, and fits that ended.
+def _choice(question, method, rows, seconds, until, encoded=None, splits=3, most=TUNED, leaves=2):
+    """Return the candidate with the best mean score on parts of some rows, and fits not finished.
 
-    Of equal candidates it is the first, which is the smallest.
+    Of equal candidates it is the first, which is the smallest.  Those of middle size are fitted
+    first, at least one, and the others until the clock says so.
     """
     make, candidates = protocol(question, seconds, leaves)[method]
     few, table, ended = drawn(question, rows, most, 1), question.table, 0
@@ -403,10 +404,13 @@ def _choice(question, method, rows, seconds, encoded=None, splits=3, most=TUNED,
     parts = folds_of(table.y[few], 3, table.task, _seed(question, 2), groups)[:splits]
     if len(candidates) == 1 or not parts:
         return candidates[0], 0
-    scores = np.zeros((len(candidates), len(parts)))
-    for k, candidate in enumerate(candidates):
+    scores = np.full((len(candidates), len(parts)), -np.inf)
+    for k in sorted(range(len(candidates)), key=lambda k: abs(k - len(candidates) // 2)):
+        if question.clock.elapsed > until and np.isfinite(scores).any():
+            ended += len(parts)
+            continue
         for j, (train, test) in enumerate(parts):
-            model, X = _fitted(question, make(few[train], **candidate), few[train], encoded)
+            model, X = _fitted(question, make(few[train], **candidates[k]), few[train], encoded)
             ended += _ended(model)
             scores[k, j] = question.score(table.y[few[test]], model.predict(X[few[test]]))
     return candidates[int(np.argmax(scores.mean(axis=1).round(9)))], ended
@@ -498,11 +502,12 @@ def fit_tree(question: Question) -> Found:
             with suppress(ValueError):
                 first.certificate(table.X.iloc[few], table.y[few], question.row_weights(few))
         clock.leave_out(max(0.0, clock.elapsed - begun - 5))
-        chosen, ended = _choice(question, TREE, rows, clock.time_limit / 150 / len(
-            question.objectives), most=2 * TUNED)
+        chosen, ended = _choice(
+            question, TREE, rows, clock.time_limit / 150 / len(question.objectives),
+            clock.elapsed + 0.3 * clock.remaining, most=2 * TUNED)
     if ended:
-        lines.append(f"The clock ended {ended} of the fits that chose the size of the tree; with "
-                     "more time (--time) it may be another.")
+        lines.append(f"The clock ended or left out {ended} of the fits that chose the size of the "
+                     "tree; with more time (--time) it may be another.")
     model = protocol(question, round(max(0.5, 0.1 * clock.time_limit), 1))[TREE][0](rows, **chosen)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -917,8 +922,8 @@ def judge(question: Question) -> Judged:
     if 0.8 * len(rows) > FOREST and "forest" in names:
         lines.append(f"Each tree of the forest learns from a draw of {FOREST:,} rows.")
     if ended:
-        lines.append(f"The clock ended {count(ended, 'fit')}; with more time (--time) the trees "
-                     "may be better.")
+        lines.append(f"The clock ended or left out {count(ended, 'fit')}; with more time (--time) "
+                     "the trees may be better.")
     if question.classes:
         largest = np.unique(table.y, return_counts=True)[1].max() / n
         lines.append(f"The largest class has {100 * largest:.1f} % of the rows: so much is right "
@@ -1048,8 +1053,8 @@ def _fold(question, train, test, seconds, until, splits, names=None):
         if begun > until and name not in (TREE, SAME):
             break
         leaves = tree.get_n_leaves() if tree is not None else 2
-        chosen, stopped = _choice(question, name, train, seconds / 6, encoded, splits,
-                                  leaves=leaves)
+        chosen, stopped = _choice(question, name, train, seconds / 6, (begun + until) / 2, encoded,
+                                  splits, leaves=leaves)
         choosing += clock.elapsed - begun
         make = protocol(question, seconds, leaves)[name][0]
         model, X = _fitted(question, make(train, **chosen), train, encoded)

@@ -23,7 +23,9 @@ from .measure import MIME
 
 RUNS_PER_KERNEL = 200
 COMPILING = "odtlib: compiling"    # how the notice of odtlib._numba.warm begins
-END_WITH_RUNNER = "import os; from odtbook.lifetime import end_with; end_with(os.getppid())"
+# Python looks for garbage after 700 new objects: a tenth of the time of loading and of reading
+FIRST = ("import gc, os; gc.set_threshold(100_000, 20, 20); from odtbook.lifetime import end_with; "
+         "end_with(os.getppid())")
 # a reset also ends the display of figures, so it is switched on again
 EMPTY_NAMESPACE = "%reset -f\n%matplotlib inline"
 _local = threading.local()
@@ -178,7 +180,7 @@ def _register_engine():
                     warm._kill()
                 client.start_new_kernel_client()
                 warm.client = client.kc
-                client.wait_for_reply(client.kc.execute(END_WITH_RUNNER, silent=True))
+                client.wait_for_reply(client.kc.execute(FIRST, silent=True))
             client.kc = warm.client
             client.wait_for_reply(client.kc.execute(EMPTY_NAMESPACE, silent=True))
             executed["start_seconds"] = time.perf_counter() - started

@@ -7,7 +7,6 @@ its ``Cleaner`` leaves decimal commas and identifiers alone and says nothing of 
 from __future__ import annotations
 
 import os
-import pickle
 import re
 import sys
 import time
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Report", "Table", "is_file", "read_table"]
 
-HANDED = "ODTLIB_TABLE"     # names the file of a table that was read already
+BEGUN = "ODTLIB_BEGUN"      # when the command began that has a table read, by time.time()
 FILES = re.compile(
     r"\.((csv|tsv|txt|tab|data|dat)(\.(gz|zip|bz2|xz))?|parquet|pq|feather|xls[xm]?|ods|dta|json|"
     r"jsonl|ndjson|arff|zip)$", re.I)
@@ -253,8 +252,6 @@ def _beside(option, name, frame, target):
 def table_of(dataset: str, target: str | None = None, **options: Any) -> Table:
     """Read the table of a file, or a data set of the book by its name.
 
-    A table that :func:`handed` left for this very question is not read again.
-
     Parameters
     ----------
     dataset : str
@@ -268,39 +265,16 @@ def table_of(dataset: str, target: str | None = None, **options: Any) -> Table:
     -------
     Table
     """
-    if HANDED in os.environ:
-        asked, begun, table = pickle.loads(Path(os.environ[HANDED]).read_bytes())
-        if asked == (dataset, target, options):
-            table.seconds = time.time() - begun
-            return table
+    source: Any = dataset
     if not Path(dataset).exists():
         from odtbook.datasets import available, load
         if dataset in available():
             data = load(dataset, as_frame=True)
-            return read_table(data.X.assign(label=data.y), target or "label", **options)
-    return read_table(dataset, target, **options)
-
-
-@contextmanager
-def handed(table: Table, dataset: str, begun: float, **options: Any) -> Iterator[None]:
-    """Leave a table to the processes that are started meanwhile, which need not read it again.
-
-    Parameters
-    ----------
-    table : Table
-    dataset : str
-        Its source, as :func:`table_of` is given it, and the ``options`` likewise.
-    begun : float
-        ``time.time()`` from which on its seconds count.
-    """
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "table.pickle"
-        path.write_bytes(pickle.dumps(((dataset, table.target, options), begun, table)))
-        os.environ[HANDED] = str(path)
-        try:
-            yield
-        finally:
-            del os.environ[HANDED]
+            source, target = data.X.assign(label=data.y), target or "label"
+    table = read_table(source, target, **options)
+    if BEGUN in os.environ:         # by which the loading of packages counts as well
+        table.seconds = time.time() - float(os.environ[BEGUN])
+    return table
 
 
 @contextmanager

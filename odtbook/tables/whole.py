@@ -23,6 +23,7 @@ IDENTIFIER = re.compile(
     r"(^|[^a-z])(id|ids|uuid|guid|key|index|idx|number|num|nr|no|code|row|record)$|^id([^a-z]|$)|"
     r"^unnamed", re.I)
 MANY_NUMBERS, FEW_NUMBERS, MANY_LEVELS = 20, 5, 30
+LARGE, DRAWN = 10_000, 2500     # of so many rows a draw says first that a column tells little
 PERSON = re.compile(
     r"(^|[^a-z])(patient|subject|person|participant|donor|client|customer|user|member|employee|"
     r"student|pupil|household|family|animal)s?$", re.I)
@@ -275,13 +276,19 @@ def _gives_away(column, y, task):
     return told
 
 
-def _tells(values, y, task, everywhere=True):
+def _tells(values, y, task, everywhere=True, slack=1):
     """Return in words how well values tell the target; ``everywhere``: each row has one.
+
+    ``slack`` is how many times as badly as usual they may tell it.
 
     Words by what is most frequent beside each, or by their mean; numbers by one cut, or by two for
     each class but one, and in a quantity by their order and up to 19 cuts.
     """
     words, n = values.dtype == object, len(y)
+    if not words and n > LARGE and slack == 1 and values.nunique() > n / 10:
+        few = np.random.default_rng(0).choice(n, DRAWN, replace=False)
+        if not _tells(values.iloc[few], y[few], task, everywhere, slack=3):
+            return ""
     if words:
         values = values.astype(str)
     else:
@@ -297,21 +304,23 @@ def _tells(values, y, task, everywhere=True):
             shares = {"": 1 - np.var(y - means) / np.var(y)} if values.nunique() <= n / 10 else {}
         else:
             same = abs(values.corr(target, method="spearman"))
-            if same >= 0.97:
+            if same >= 1 - 0.03 * slack:
                 return f"nearly (rank correlation {same:.3f})"
             tree = DecisionTreeRegressor(max_leaf_nodes=20, min_samples_leaf=max(5, n // 50))
             shares = {of: tree.fit(ranks, what).score(ranks, what)
                       for of, what in (("", target), (" of its ranks", target.rank()))}
         return next((f"nearly (it explains {100 * share:.1f} % of the variance{of})"
-                     for of, share in shares.items() if share >= 0.97), "")
+                     for of, share in shares.items() if share >= 1 - 0.03 * slack), "")
     counts = np.sort(np.unique(y, return_counts=True)[1])
-    base, right, how, most = n - counts[-1], 0, "", 0.1
+    base, right, how, most = n - counts[-1], 0, "", 0.1 * slack
+    if slack > 1 and base < 100:
+        return "perhaps"
     every = "in every row" if everywhere else f"in all {n:,} rows that have it"
     if values.nunique() <= max(2, n / 10):
         right = _most_frequent(values, y)
         if right == n and base:
             return every
-    if not words and n - counts[-2:].sum() <= 0.1 * base:       # a cut has two sides
+    if not words and n - counts[-2:].sum() <= 0.1 * slack * base:     # a cut has two sides
         seen = contingency_matrix(values, y, dtype=np.int32)    # values go up
         below = seen.cumsum(axis=0, dtype=np.int32)
         hits = below.max(axis=1) + (below[-1] - below).max(axis=1)
@@ -319,7 +328,7 @@ def _tells(values, y, task, everywhere=True):
         how = f" (one cut, at {short_text(np.unique(values)[hits.argmax()])})"
     if not words and len(counts) <= MANY_LEVELS and not (how and n - right <= most * base):
         tree = DecisionTreeClassifier(max_leaf_nodes=2 * len(counts) - 1, random_state=0)
-        right, most = int((tree.fit(ranks, y).predict(ranks) == y).sum()), 0.03
+        right, most = int((tree.fit(ranks, y).predict(ranks) == y).sum()), 0.03 * slack
         how = f" ({tree.get_n_leaves() - 1} cuts)"
     wrong = n - right
     if wrong > most * base or base < 10:

@@ -42,7 +42,11 @@ class Lines(list):
             "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in rest) + "</ul>") * bool(rest)
 
 
-@dataclass
+class Unusable(ValueError):
+    """No tree can be learned from a table."""
+
+
+@dataclass(repr=False)
 class Report:
     """What was done to a table and why, one sentence after the other.
 
@@ -73,7 +77,7 @@ class Report:
         if number:
             self.say(f"{count(number, thing)} {which} {be(number)} left out{where}.")
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return repr(Lines(self.lines))
 
     def _repr_html_(self):

@@ -16,7 +16,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from tables.ugly import arrow, plain, tables
 
-from odtbook.tables import files, read_table, source_of
+from odtbook.tables import files, read_table, source_of, whole
 
 UGLY = tables()
 
@@ -526,13 +526,14 @@ def test_arff_as_weka_writes_it(quote, tmp_path):
         read_table(path, "class")
 
 
-@pytest.mark.parametrize("name", [
+LEAKS = [
     "one cut", "a flag", "two cuts", "four cuts", "a square above", "squares", "a square",
-    "gaps", "known", "gaps of words", "gaps and a quantity", "chance"])
-def test_a_column_that_gives_the_target_away_is_said_whatever_way_it_does(name):
-    """Of a quantity or of many classes by cuts, and of anything by where a column has gaps."""
+    "gaps", "known", "gaps of words", "gaps and a quantity", "chance"]
+
+
+def leaking(name, n):
+    """Return a table with a column that gives the target away, and what is to be said of it."""
     rng = np.random.default_rng(0)
-    n = 300
     x, yes, noise = rng.normal(size=n), rng.random(n) < 0.3, rng.normal(size=n)
     answer = np.where(yes, "yes", "no")
     leak, y, says = {
@@ -554,9 +555,29 @@ def test_a_column_that_gives_the_target_away_is_said_whatever_way_it_does(name):
     frame = pd.DataFrame({"a": rng.normal(size=n), "leak": leak, "b": rng.normal(size=n), "y": y})
     frame.loc[rng.random(n) < 0.2, "b"] = np.nan
     frame["c"] = np.where(rng.random(n) < 0.2, np.nan, 7.0)     # which says nothing, without notice
+    return frame, says
+
+
+@pytest.mark.parametrize("name", LEAKS)
+def test_a_column_that_gives_the_target_away_is_said_whatever_way_it_does(name):
+    """Of a quantity or of many classes by cuts, and of anything by where a column has gaps."""
+    frame, says = leaking(name, 300)
     told = re.findall("'(.)' alone tells|'leak' alone tells 'y' (.*);",
                       str(read_table(frame, "y").report))
     assert told == ([("", says)] if says else [])
+
+
+@pytest.mark.parametrize("name", LEAKS)
+@pytest.mark.parametrize("blurred", [0.0, 0.02])
+def test_of_many_rows_a_draw_overlooks_no_leak(name, blurred, monkeypatch):
+    frame, _ = leaking(name, 12_000)
+    rng = np.random.default_rng(1)
+    some = rng.random(len(frame)) < blurred
+    frame.loc[some, "y"] = rng.permutation(frame.loc[some, "y"].to_numpy().copy())
+    quickly = read_table(frame, "y").report.lines
+    monkeypatch.setattr(whole, "LARGE", np.inf)
+    assert quickly == read_table(frame, "y").report.lines
+    assert blurred or any("alone tells" in line for line in quickly) == (name != "chance")
 
 
 def test_none_is_a_class_of_a_target_of_words():
