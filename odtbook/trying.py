@@ -57,7 +57,7 @@ from odtbook.tables import table_of as table_of
 from odtbook.tables.words import Unusable, count, listed, one_line, suggestion
 from odtlib import MurTreeClassifier, MurTreeRegressor, TunedCARTClassifier, __version__
 from odtlib.report import Clock
-from odtlib.text import short_text, threshold_text
+from odtlib.text import number_text, short_text, threshold_text
 from odtlib.tree import DecisionTree
 
 FOLDS, REPEATS = 5, 10                  # fewer than five folds are no verdict
@@ -499,8 +499,11 @@ def fit_tree(question: Question) -> Found:
         for objective in question.objectives:
             first, _ = _fitted(
                 question, protocol(question, 5.0)[TREE][0](few, 2, 0.0, objective), few)
+            rows_of = table.X.iloc[few], table.y[few], question.row_weights(few)
             with suppress(ValueError):
-                first.certificate(table.X.iloc[few], table.y[few], question.row_weights(few))
+                first.certificate(*rows_of)
+            with suppress(TimeoutError, MemoryError):
+                first.good_trees(*rows_of, tolerance=0)
         clock.leave_out(max(0.0, clock.elapsed - begun - 5))
         chosen, ended = _choice(
             question, TREE, rows, clock.time_limit / 150 / len(question.objectives),
@@ -572,6 +575,12 @@ def meant(table: Table, name: str, value: float) -> str:
         return origin[int(value)]
     when = (origin + pd.Timedelta(days=value)).round("s")
     return f"{when:%Y-%m-%d}" if when == when.normalize() else f"{when:%Y-%m-%d %H:%M}"
+
+
+def as_written(number: float) -> str:
+    """Return a number as a file may have it; of one with more than seven signs four digits."""
+    text = number_text(number)
+    return text if len(text) <= 7 else short_text(number, 4)
 
 
 def as_meant(table: Table, X: pd.DataFrame) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import chain
@@ -220,13 +221,6 @@ def _dates(texts):
         "datetime64[us]"), []
 
 
-def _gaps(values, marks=()):
-    """Return a sentence on the gaps of a column, or none."""
-    gaps, known = np.count_nonzero(isna(values)), [mark for mark in marks if mark]
-    how = f", some written {listed(known)}" if known else ""
-    return [f"has {count(gaps, 'gap')} in {count(len(values), 'row')}{how}."] if gaps else []
-
-
 @dataclass
 class _Read:
     """A column as it was understood: kind, values, and sentences about it."""
@@ -236,6 +230,18 @@ class _Read:
     says: list
     whole: bool = False         # a number that is whole everywhere
     origin: Any = None
+    marks: Iterable[str] = ()   # how gaps are written
+
+    @property
+    def gaps(self):
+        """How many cells hold nothing."""
+        return np.count_nonzero(isna(self.values))
+
+    @property
+    def written(self):
+        """How gaps are written, where that is not by empty cells, for the end of a sentence."""
+        known = [mark for mark in self.marks if mark]
+        return f", some written {listed(known)}" if known and self.gaps else ""
 
 
 def understand(column, commas=False):
@@ -300,7 +306,7 @@ def understand(column, commas=False):
         says.append(f"has values that differ by capital letters alone ({listed(spellings)}), "
                     "read as one each, as it is written most often.")
     cells[present] = texts
-    return _Read("category", cells, says + _gaps(cells, marks))
+    return _Read("category", cells, says, marks=marks)
 
 
 def _why_words(column, different, often, brief, numbers, reason):
@@ -403,15 +409,14 @@ def _as_number(numbers, says, marks=()):
     present = numbers[~np.isnan(numbers)]
     if not len(present):
         return _Read("empty", numbers, says)
-    says = says + _gaps(numbers, marks)
     for value in SENTINELS:
         rest = present[present != value]
         times = len(present) - len(rest)
         if times and len(rest) and not rest.min() - np.ptp(rest) <= value <= \
                 rest.max() + np.ptp(rest):
-            says.append(f"holds {value} {count(times, 'time')}, far from its other values; it is "
-                        "read as a number; if it stands for a gap, empty these cells.")
-    return _Read("number", numbers, says, bool(np.all(present == np.floor(present))))
+            says = [*says, f"holds {value} {count(times, 'time')}, far from its other values; it "
+                    "is read as a number; if it stands for a gap, empty these cells."]
+    return _Read("number", numbers, says, bool(np.all(present == np.floor(present))), marks=marks)
 
 
 def _as_date(dates, what="dates", says=()):
@@ -429,4 +434,4 @@ def _as_date(dates, what="dates", says=()):
     if open_ended:
         says.append(f"holds the year 9999 in {count(open_ended, 'row')}; it is read as a date; if "
                     "it stands for none, empty these cells.")
-    return _Read("date", days, says + _gaps(days), origin=first)
+    return _Read("date", days, says, origin=first)

@@ -22,7 +22,7 @@ OTHER = "(other)"
 IDENTIFIER = re.compile(
     r"(^|[^a-z])(id|ids|uuid|guid|key|index|idx|number|num|nr|no|code|row|record)$|^id([^a-z]|$)|"
     r"^unnamed", re.I)
-MANY_NUMBERS, FEW_NUMBERS, MANY_LEVELS = 20, 5, 30
+MANY_NUMBERS, FEW_NUMBERS, MANY_LEVELS, MANY_GAPS = 20, 5, 30, 5
 LARGE, DRAWN = 10_000, 2500     # of so many rows a draw says first that a column tells little
 PERSON = re.compile(
     r"(^|[^a-z])(patient|subject|person|participant|donor|client|customer|user|member|employee|"
@@ -45,9 +45,9 @@ def labels_of(frame, target, task, report, commas):
         report.say(f"is 'none' in {count(none.sum(), 'row')}, which is read as a class; if it "
                    "stands for a gap, empty these cells.", target)
     for sentence in read.says:
-        if " gap" not in sentence or "read as gaps" in sentence or (
-                "written" in sentence and not none.any()):
-            report.say(sentence, target)
+        report.say(sentence, target)
+    if read.written and not none.any():
+        report.say(_gaps(read), target)
     known = ~isna(values)
     report.leave_out(int((~known).sum()), "row", f"without a value of {target!r}")
     frame, values = frame.drop(columns=target)[known], values[known]
@@ -81,7 +81,7 @@ def features_of(frame, report, commas):
     Beside them stand, by name, what the zero of a column means, and what words are read as others.
     """
     n = len(frame)
-    columns, seen, origins, spelt = {}, {}, {}, {}
+    columns, seen, origins, spelt, gaps = {}, {}, {}, {}, {}
     for name in frame.columns:
         read = understand(frame[name], commas)
         reason = _why_dropped(name, read, n)
@@ -98,6 +98,8 @@ def features_of(frame, report, commas):
             continue
         report.columns[name] = "category" if isinstance(read.origin, list) else read.kind
         values = read.values
+        if read.gaps:
+            gaps[name] = read
         if read.origin is not None:
             origins[name] = read.origin
         if read.kind == "category":
@@ -109,7 +111,19 @@ def features_of(frame, report, commas):
             report.say("holds a different whole number in each row; it is read as a number; drop "
                        "it if it is an identifier.", name)
         columns[name] = pd.Series(values, dtype=object if read.kind == "category" else np.float64)
+    if len(gaps) > MANY_GAPS:
+        most = sorted(gaps, key=lambda name: -gaps[name].gaps)
+        report.say(f"{len(gaps)} of {len(columns)} features have gaps, most of all " + ", ".join(
+            f"{name!r} (in {gaps[name].gaps:,} of {n:,} rows{gaps[name].written})"
+            for name in most[:3]) + ".")
+    else:
+        for name, read in gaps.items():
+            report.say(_gaps(read), name)
     return pd.DataFrame(columns, index=range(n)), origins, spelt
+
+
+def _gaps(read):
+    return f"has {count(read.gaps, 'gap')} in {count(len(read.values), 'row')}{read.written}."
 
 
 def _why_dropped(name, read, n):

@@ -580,6 +580,24 @@ def test_of_many_rows_a_draw_overlooks_no_leak(name, blurred, monkeypatch):
     assert blurred or any("alone tells" in line for line in quickly) == (name != "chance")
 
 
+@pytest.mark.parametrize("columns", [5, 6])
+def test_gaps_of_many_columns_are_said_in_one_sentence(columns):
+    """With the columns that have the most."""
+    frame = pd.DataFrame({f"c{k}": np.arange(60) * (k + 2) % 11 for k in range(8)}, dtype=object)
+    for k in range(columns):
+        frame.loc[:k, f"c{k}"] = "?" if k == 4 else None
+    said = read_table(frame.assign(y=["p", "q"] * 30), "y").report.lines
+    if columns == 5:
+        assert [line for line in said if "gap" in line] == [
+            "'c0' has 1 gap in 60 rows.", *(f"'c{k}' has {k + 1} gaps in 60 rows."
+                                            for k in range(1, 4)),
+            "'c4' has 5 gaps in 60 rows, some written '?'."]
+    else:
+        assert [line for line in said if "gap" in line] == [
+            "6 of 8 features have gaps, most of all 'c5' (in 6 of 60 rows), 'c4' (in 5 of 60 rows, "
+            "some written '?'), 'c3' (in 4 of 60 rows)."]
+
+
 def test_none_is_a_class_of_a_target_of_words():
     frame = pd.DataFrame({"a": np.arange(60) % 7, "b": ["none", "x", "y"] * 20,
                           "y": ["None", "mild", "none", "severe"] * 15})

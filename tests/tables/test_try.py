@@ -405,6 +405,28 @@ def made(table, scores, found, **options):
                          np.unique(table.y))
 
 
+def test_wrong_rows_are_shown_as_the_file_has_them():
+    assert [trying.as_written(value) for value in (
+        0.5195, 1234.56, 3.4000000953674316, 0.123456789, 20240131.0, 1234567.891, -3.0)] == [
+        "0.5195", "1234.56", "3.4", "0.1235", "20240131", "1234568", "-3"]
+
+
+@pytest.mark.parametrize("name", ["plain", "a numeric target"])
+def test_all_that_a_trial_needs_is_compiled_before_anything_is_timed(name, monkeypatch):
+    """Also what counts good trees, as compiling is left out of the time there alone."""
+    base, target = plain(), "dose" if name == "a numeric target" else "label"
+    question, warm = trying.ask(read_table(base, target), seconds=20), []
+    monkeypatch.setattr(trying, "_choice", lambda question, *_, **__: (
+        warm.append(question), (trying.protocol(question, 1.0)[trying.TREE][1][0], 0))[1])
+    owner = type(trying.protocol(question, 1.0)[trying.TREE][0](
+        np.arange(60), 2, 0.0, question.objectives[0]))
+    called = owner.good_trees
+    monkeypatch.setattr(owner, "good_trees", lambda *given, **options: (
+        warm.append("good trees"), called(*given, **options))[1])
+    trying.fit_tree(question)
+    assert warm == ["good trees", question]
+
+
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_a_tree_that_does_not_beat_one_answer_is_said_to(task, monkeypatch):
     """In large letters, and the book's rule does not speak against what was measured."""
