@@ -132,20 +132,23 @@ def leads(records, says, first, second, depths, part, sets=SMALL, published=""):
                   published=published, of=len(sets)) for k in depths]
 
 
-def paired(records, first, second, depths, part, published=""):
+def paired(records, first, second, depths, part, published="", bar=lambda depth: 0.0):
     """Judge a lead from the splits that both have run, where one of them is an integer program.
 
-    A program in place of the method behind tells nothing unless it has proved all its optima.
+    ``bar`` says what the lead must exceed at a depth.  A program in place of the method behind
+    tells nothing unless it has proved all its optima.
     """
     runs = [method_runs(records, name).set_index(["dataset", "split", "max_depth"])
             for name in (first, second)]
     apart = (runs[0][part] - runs[1][part]).dropna()
     proved = runs[1]["status"].eq("optimal")[apart.index].groupby("max_depth").all()
     apart = apart.groupby(["max_depth", "dataset"]).mean()
-    return [ahead(f"{first} is ahead of {second} at depth {k} on {part}ing rows",
-                  apart[apart.index.get_level_values(0) == k], published=published, of=len(SMALL)
-                  ).guarded(substitute=CPLEX, behind=second in SOLVED and first not in SOLVED
-                            and not proved.get(k, False))
+    behind = second in SOLVED and first not in SOLVED
+    return [ahead(f"{first} is ahead of {second} at depth {k} on {part}ing rows" + (
+                      f" by more than {bar(k):.2f} points, half of what is printed" * bool(bar(k))),
+                  apart[apart.index.get_level_values(0) == k], bar=bar(k), published=published,
+                  of=len(SMALL)).guarded(substitute=CPLEX,
+                                         behind=behind and not proved.get(k, False))
             for k in depths]
 
 

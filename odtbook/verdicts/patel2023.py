@@ -353,14 +353,18 @@ def _(records):
                 train).noted(_shorter(runs["time_limit"])).guarded(short=True)
 
 
+def _priced(records):
+    """Return seconds of the six variants priced by CP-SAT, and which ended."""
+    return _seconds(records, "row_cuts", ROW_CUTS, dataset=list(ENDED), pricing="cp-sat",
+                    heuristic_pricing="random")
+
+
 def _variants_took(records, says, slow, quick, consistently=False):
     """Judge that the quickest of some variants takes longer than the slowest of others.
 
     CP-SAT prices them.  Data sets on which neither side ended tell nothing.
     """
-    seconds, ended = (table.rename(columns=ROW_CUTS) for table in _seconds(
-        records, "row_cuts", ROW_CUTS, dataset=list(ENDED), pricing="cp-sat",
-        heuristic_pricing="random"))
+    seconds, ended = (table.rename(columns=ROW_CUTS) for table in _priced(records))
     slow_ended, quick_ended = ended[slow].any(axis=1), ended[quick].all(axis=1)
     known = slow_ended | quick_ended
     slow, quick = seconds[slow].min(axis=1)[known], seconds[quick].max(axis=1)[known]
@@ -389,6 +393,20 @@ def _(records):
 def _(records):
     return _variants_took(records, "Extra Beta takes longer than the slowest other variant",
                           ["Extra Beta"], _all_but("Extra Beta"))
+
+
+def _slightly(records, slow, quick):
+    """Judge that one variant takes longer than another, and less than twice as long."""
+    seconds, _ = (table.rename(columns=ROW_CUTS) for table in _priced(records))
+    found = np.log(seconds[slow] / seconds[quick])
+    return [*_variants_took(records, f"{slow} takes longer than {quick}", [slow], [quick]),
+            ahead(f"{slow} takes less than twice as long as {quick}", found, bar=math.log(2),
+                  more=False, unit="times", kind="timing", show=np.exp, of=len(ENDED)).guarded(
+                      substitute=MASTERS)]
+
+
+paper.claim("F4", "d")(lambda records: _slightly(records, "Beta Lb", "No Beta"))
+paper.claim("F4", "e")(lambda records: _slightly(records, "Beta Eq", "Beta Ub"))
 
 
 PROOF = "values of linear programs priced to optimality, which no way of pricing changes"

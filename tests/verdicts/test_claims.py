@@ -374,20 +374,20 @@ def test_a_poor_program_in_place_of_the_method_behind_confirms_nothing():
 
 
 def test_words_of_size_need_more_than_a_direction(report):
-    """"Much" and "remarkably" need half of what is printed, "consistently" four fifths."""
+    """"Much", "clearly" and the like need half of what is printed, "consistently" four fifths."""
     from odtbook.verdicts.rules import CONSISTENT, Gain, Share
     seen = 0
     for one in report.claims:
         for half in one.statements:
             tests = [part.test for part in half.parts if part.counts and part.test is not None]
-            if re.search(r"\b(much|remarkably)\b", half.words["quote"]):
+            if re.search(r"\b(much|remarkably|clearly|notably)\b", half.words["quote"]):
                 seen += 1
                 assert all(test.bar > 0 for test in tests if isinstance(test, Gain)), half.name
             if "consistently" in half.words["quote"] and tests:
                 seen += 1
                 assert CONSISTENT in [test.bar for test in tests if isinstance(test, Share)], \
                     half.name
-    assert seen == 7
+    assert seen == 9
 
 
 def test_always_and_all_fall_with_one_line(report):
