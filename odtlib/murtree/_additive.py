@@ -17,7 +17,8 @@ Arguments are those of :mod:`odtlib.murtree._sums`, where more is said of them; 
 - ``sides`` (float64): the costs of both sides of each root, and room; ``room`` and ``costs``: int,
   where the numbers of 32 leaves begin there, and behind them their costs (but see
   :func:`cost_rows`).
-- ``n_free``: int, how many numbers of the objective are not only added.
+- ``n_free``: int, how many numbers of the objective are not only added.  From ``LINE_OF`` on
+  ``shape`` has the line of each, then that of its last digits or -1.
 """
 
 from __future__ import annotations
@@ -167,16 +168,24 @@ def lay_out(shape, n_free, pairs, singles, square, width, i, k, sides, room):
     ``n_free`` numbers from ``room`` on: leaves 11, 10, 01, 00, eight of each.  ``i`` and ``k`` are
     int; the other arguments are those of the module's docstring.
     """
-    last = (shape[N_LINES] + 2) * width
+    last, zero = (shape[N_LINES] + 2) * width, zeros_like(load8(sides, room))
     for c in range(n_free):
-        line = shape[LINE_OF + c]
-        both, with_k = load8(pairs, line * square + i * width + k), load8(singles, line * width + k)
-        with_i, whole = singles[line * width + i], singles[last + line]
-        only_k, place = subtract(with_k, both), room + LEAVES * c
+        both, only_i, only_k, none = zero, zero, zero, zero
+        for part in range(2):
+            line = shape[LINE_OF + part * n_free + c]
+            if line < 0:
+                break
+            with_i, whole = singles[line * width + i], singles[last + line]
+            of_both = load8(pairs, line * square + i * width + k)
+            of_k = subtract(load8(singles, line * width + k), of_both)
+            both, only_k = add(both, of_both), add(only_k, of_k)
+            only_i = add(only_i, subtract(spread_like(zero, with_i), of_both))
+            none = add(none, subtract(spread_like(zero, whole - with_i), of_k))
+        place = room + LEAVES * c
         store(sides, place, both)
-        store(sides, place + 8, subtract(spread_like(both, with_i), both))
+        store(sides, place + 8, only_i)
         store(sides, place + 16, only_k)
-        store(sides, place + 24, subtract(spread_like(both, whole - with_i), only_k))
+        store(sides, place + 24, none)
 
 
 @njit(**INNER)
@@ -217,11 +226,17 @@ def cost_sides(shape, n_free, singles, n_active, width, sides, room, costs):
     last = (n_lines + 2) * width
     for first in range(0, n_active + 1, half):
         for c in range(n_free):
-            line, place = shape[LINE_OF + c], room + LEAVES * c
+            place = room + LEAVES * c
             for m in range(half):                # behind the last column come all rows
-                one = singles[line * width + first + m] if first + m < n_active else \
-                    singles[last + line]
-                sides[place + m], sides[place + half + m] = one, singles[last + line] - one
+                with_m, without = 0.0, 0.0
+                for part in range(2):
+                    line = shape[LINE_OF + part * n_free + c]
+                    if line >= 0:
+                        one = singles[line * width + first + m] if first + m < n_active else \
+                            singles[last + line]
+                        with_m += one
+                        without += singles[last + line] - one
+                sides[place + m], sides[place + half + m] = with_m, without
         ask(shape, sides, room)
         for m in range(min(half, n_active + 1 - first)):
             i, whole = first + m, singles[last + n_lines]
@@ -280,13 +295,23 @@ def cost_of_leaf(shape, amounts, n_rows, lists, n_members, sides):
         own += amounts[shape[N_LINES] * n_rows + lists[m]]
     for c in range(n_free):
         total = 0.0
-        for m in range(n_members):
-            total += amounts[shape[LINE_OF + c] * n_rows + lists[m]]
+        for part in range(2):
+            line = shape[LINE_OF + part * n_free + c]
+            for m in range(n_members if line >= 0 else 0):
+                total += amounts[line * n_rows + lists[m]]
         for m in range(LEAVES):
             sides[room + LEAVES * c + m] = total
     ask(shape, sides, room)
     value = own + sides[room + LEAVES * n_sums]
     sides[room - SPARE + COST] = value if value > sides[room - SPARE + NOTHING] else 0.0
+
+
+@njit(**INNER)
+def number_of(shape, n_free, c, amounts, n_rows, r):
+    """Return number ``c`` of row ``r`` (int); the other arguments are the module docstring's."""
+    rest = shape[LINE_OF + n_free + c]
+    return (amounts[shape[LINE_OF + c] * n_rows + r]
+            + (amounts[rest * n_rows + r] if rest >= 0 else 0.0))
 
 
 @njit(**ADDRESSED)
@@ -301,14 +326,14 @@ def bound_rows(shape, amounts, n_rows, lists, n_members, sides):
     for c in range(3 * n_sums):
         sides[room + c] = 0.0
     for c in range(n_free):
-        first, line = shape[LINE_OF] * n_rows, shape[LINE_OF + c] * n_rows
         low, high = np.inf, -np.inf
         for r in range(n_rows):
-            value = amounts[line + r] / amounts[first + r]
+            value = (number_of(shape, n_free, c, amounts, n_rows, r)
+                     / number_of(shape, n_free, 0, amounts, n_rows, r))
             low, high = min(low, value), max(high, value)
         sides[least + c], sides[greatest + c] = low, high
     for r in range(n_rows):
         for c in range(n_free):
-            sides[room + c] = amounts[shape[LINE_OF + c] * n_rows + r]
+            sides[room + c] = number_of(shape, n_free, c, amounts, n_rows, r)
         call_at(shape[ROW_BOUND], (sides, room))
         amounts[own + n_rows + r] = amounts[own + r] + sides[room + 3 * n_sums]

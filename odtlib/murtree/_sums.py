@@ -13,8 +13,10 @@ needs no pairs.  Rows with equal features cost at least what they cost as a leaf
 that, below zero, among their own costs, every bound of the search counts from there.
 
 What is left of a sum when a larger one is subtracted may be rounding only, where weights are very
-uneven.  Without pairwise sums (``COUNT_PAIRS``) nothing is subtracted: each leaf is summed up from
-its own rows, and the search splits the rows down to depth one.
+uneven, or where a cost divides by a small difference of sums.  Such numbers have two lines: leading
+digits, whose sums are exact, and the rest.  Where that is not enough there are no pairwise sums
+(``COUNT_PAIRS``) and nothing is subtracted: each leaf is summed up from its own rows, and the
+search splits the rows down to depth one.
 
 All functions take arrays and fill arrays; nothing is checked.  Arguments that mean the same in all
 kernels; arrays are flat, and N is the width of a line of all columns:
@@ -83,7 +85,7 @@ from ._weights import open_rows
 # many of the first of them are counted, which has the number of rows; the addresses of the kernels
 # that write the costs of sides, that of one leaf, and what rows can cost (0: not known).  Of an
 # additive objective, the addresses of its own two kernels, how many numbers it has, whether the
-# last is added as it is, and, from LINE_OF on, the line of each.
+# last is added as it is; from LINE_OF on, the line of each, then that of its last digits or -1.
 (N_LINES, N_COUNTED, NUMBER, SCORE, LEAF, BOUND, COSTS, ROW_BOUND, N_SUMS, ADDS_LAST,
  LINE_OF) = range(6, 17)
 # Behind the lines of ``sides``: costs below the first are rounding; the cost of a leaf, as the

@@ -43,14 +43,14 @@ class AdditiveSolver(Solver):
     def __init__(self, problem, max_depth, max_nodes, *, search=None, **options):
         sums, search = problem.sums, DEFAULT if search is None else search
         search = copy(search)
-        if sums.uneven:
+        if sums.loses:
             search.similarity_bound = search.specialised_depth_two = False
         elif not sums.kernels[2]:
             search.similarity_bound = False
         super().__init__(problem, max_depth, max_nodes, search=search, **options)
         if not self.control[S.SIMILARITY]:
             self.space.shape[BOUND] = self.control[S.SPLITS_PAY] = 0
-        self.least = 0.0 if sums.uneven else problem.least
+        self.least = 0.0 if sums.loses else problem.least
         self.rounding = ROUNDING * problem.scale
         self.longest_step *= 2
 
@@ -68,7 +68,7 @@ class AdditiveSolver(Solver):
     @property
     def amounts(self):
         """What the leaves of CART should be pure in: the numbers of the objective."""
-        return self.problem.weights[:, self.problem.sums.line_of]
+        return self.problem.sums.numbers(self.problem.weights)
 
     @property
     def impurity(self):

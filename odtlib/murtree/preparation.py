@@ -46,6 +46,8 @@ MANY_ROWS = 1500    # of fewer rows equal ones cost less than to find them
 PAIRS_AT_A_TIME = 10 ** 9      # pairs of columns of rows: BLAS takes a tenth of a second for them
 MAX_EARLIER_NODES = 32     # more of them cost more memory and save hardly a depth-two problem
 MAX_EQUAL_ROWS = 0.25      # rows are counted, not summed up, while so few are equal to others
+EXACT = 2 ** 52            # floats up to this add up exactly
+EPS = np.finfo(float).eps
 NOTHING = 1e-13            # costs below this share of a single leaf's are rounding
 MANY_LEAVES = 4096         # single rows whose costs are tried for rounding
 
@@ -60,13 +62,23 @@ class Sums(NamedTuple):
     n_lines: int
     n_counted: int           # of the first lines, of zeros and ones
     number: int              # the line with the numbers of rows
-    line_of: np.ndarray      # (n_free,) the line of each number of the objective
+    line_of: np.ndarray      # (2, n_free) the line of each number, and of its last digits or -1
     kernels: tuple           # the addresses of the five kernels that cost leaves and bound rows
     n_sums: int              # numbers of the objective
     adds_last: bool          # whether the last of them is among the rows' own costs
     costs: Callable          # of sums of the lines of numbers, (n_free, n): what leaves cost
     leaf: Callable           # of the rows of a leaf: its cost, and what it predicts
-    uneven: bool             # whether differences of sums may be rounding only
+    uneven: bool             # whether differences of plain sums may be rounding only
+
+    @property
+    def loses(self):
+        """Whether differences of the lines may be rounding only, too."""
+        return self.uneven and bool((self.line_of[1] < 0).all())
+
+    def numbers(self, weights):
+        """Return the numbers of rows, (n_rows, n_free), given their ``Problem.weights``."""
+        leading, rest = self.line_of
+        return weights[:, leading] + np.where(rest < 0, 0.0, weights[:, rest])
 
 
 @dataclass
@@ -344,10 +356,16 @@ def lines_of(numbers, count):
             np.array(places[1:], np.int64))
 
 
-def rounds_off(costs, numbers, n_free, scale):
+def power_of_two(number):
+    """Return the least power of two that is no smaller than some numbers."""
+    return 2.0 ** np.ceil(np.log2(np.maximum(number, np.finfo(float).smallest_subnormal)))
+
+
+def rounds_off(costs, numbers, n_free, scale, share=EPS):
     """Tell whether sums of all rows lose what a leaf with a single row costs.
 
     ``costs`` gives the costs of leaves; ``numbers`` (n, K) are whole or rounded in the last place.
+    ``share`` of the sum of their sizes may be lost.
     """
     whole = np.abs(numbers).sum(axis=0)
     some = np.argsort(np.abs(numbers[:, 0]), kind="stable")[:MANY_LEAVES]
@@ -356,7 +374,7 @@ def rounds_off(costs, numbers, n_free, scale):
     for k in np.flatnonzero(~exact[:n_free]):
         for sign in (1, -1):            # a weight may be rounded to nothing, or less
             moved = numbers[some]
-            moved[:, k] += sign * 100 * np.finfo(float).eps * whole[k]
+            moved[:, k] += sign * 100 * share * whole[k]
             if not (np.abs(costs(moved) - cost) <= PROOF * scale).all():
                 return True
     return False
@@ -388,8 +406,21 @@ def prepare_sums(X, fitted, *, min_samples_leaf=1, merge_columns=True, clock=Non
         own, numbers = own + numbers[:, -1], np.where(np.arange(numbers.shape[1])
                                                       < numbers.shape[1] - 1, numbers, 0.0)
     n_free = numbers.shape[1] - fitted.adds_last
-    lines, *places = lines_of(numbers[:, :n_free],
-                              number if min_samples_leaf > 1 else np.ones(len(number)))
+    leading, rest = numbers[:, :n_free], np.zeros((len(number), n_free))
+    uneven = fitted.objective.ill_conditioned or rounds_off(
+        fitted.costs, numbers, n_free, fitted.scale)
+    if uneven:                           # sums of the leading digits are exact
+        step = power_of_two(np.abs(leading).sum(axis=0) / EXACT)
+        first_digits = step * np.rint(leading / step)
+        if not rounds_off(fitted.costs, numbers, n_free, fitted.scale,
+                          len(number) * EPS ** 2):
+            leading, rest = first_digits, leading - first_digits
+    split = rest.any(axis=0)
+    lines, n_counted, of_number, places = lines_of(
+        np.hstack([leading, rest[:, split]]),
+        number if min_samples_leaf > 1 else np.ones(len(number)))
+    line_of = np.full((2, n_free), -1)
+    line_of[0], line_of[1, split] = places[:n_free], places[n_free:]
 
     def costs(sums):
         every = np.zeros((sums.shape[1], numbers.shape[1]))
@@ -407,8 +438,8 @@ def prepare_sums(X, fitted, *, min_samples_leaf=1, merge_columns=True, clock=Non
         np.column_stack([lines, own, number]), "sums", float(alone.sum() + fitted.constant),
         fitted.scale, {"rows_merged": len(X) - n_groups, "columns_merged":
                        X.shape[1] - len(columns)},
-        sums=Sums(lines.shape[1], *places, fitted.kernels, numbers.shape[1], fitted.adds_last,
-                  costs, leaf, rounds_off(fitted.costs, numbers, n_free, fitted.scale)))
+        sums=Sums(lines.shape[1], n_counted, of_number, line_of, fitted.kernels, numbers.shape[1],
+                  fitted.adds_last, costs, leaf, uneven))
 
 
 def likely_kernel(y, n_classes, min_leaf, weight, by_class, costs=None):
@@ -498,7 +529,7 @@ class Workspace:
         *of_node, totals = map(whole.__getitem__, map(slice, [0, *ends], ends))
         node = CountArrays(*of_node)
         self.shape = np.zeros(GROUPS + len(groups) if sums is None
-                              else _sums.LINE_OF + len(sums.line_of), np.int64)
+                              else _sums.LINE_OF + sums.line_of.size, np.int64)
         self.shape[[N_CLASSES, N_COLUMNS, MIN_LEAF, MERGE_COLUMNS, KEYS_FROM_ROWS,
                     COUNT_PAIRS]] = (n_classes, width, min_samples_leaf, merge_columns,
                                      keys_from_rows, count_pairs)
@@ -507,7 +538,7 @@ class Workspace:
         else:
             self.shape[_sums.N_LINES:] = (sums.n_lines, sums.n_counted, sums.number,
                                           *sums.kernels, sums.n_sums, sums.adds_last,
-                                          *sums.line_of)
+                                          *sums.line_of.ravel())
             node.sides.view(np.float64)[_sums.N_SIDES * width] = NOTHING * problem.scale
         row_keys = random_words(2 * n_rows + 2)
         self.row_keys = row_keys.reshape(-1, 2)

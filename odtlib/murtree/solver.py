@@ -746,7 +746,7 @@ def warm_up_search(kernel, search=None):
 
     def run():
         rows = packed_rows(np.array([[0], [1]], np.uint8))
-        sums = Sums(1, 0, 0, np.zeros(1, np.int64), 5 * (0,), 1, False, None, None, False)
+        sums = Sums(1, 0, 0, np.zeros((2, 1), np.int64), 5 * (0,), 1, False, None, None, False)
         solver = Solver(Problem(rows, np.array([1, 1]), np.arange(1), np.ones((2, 3)), kernel,
                                 0.0, 2.0, {}, sums=sums if kernel == "sums" else None),
                         1, 1, search=MurTreeSearch(cache="closure" if closure else "dataset"))

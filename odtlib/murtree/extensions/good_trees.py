@@ -39,11 +39,10 @@ from odtlib.tolerance import PROOF
 from odtlib.tree import DecisionTree
 
 from ..options import MurTreeSearch, memory_limit_alone
-from ..preparation import grouped_rows, pair_sums, set_name
+from ..preparation import EXACT, grouped_rows, pair_sums, power_of_two, set_name
 from ..run import Run
 from ._good_kernels import ROUNDED, Leaves, all_pairs, count_two, judge_leaves, room_for
 
-EXACT = 2 ** 52             # floats up to this add up exactly
 ENTRIES = 2 ** 12           # of the table in which the kernel counts, at least
 CELLS = 200_000             # entries that are worked on between two looks at the clock
 MOST_FOUND = 2 ** 20        # pairs of entries of one histogram that wait to be added up
@@ -60,11 +59,6 @@ GoodRoot = namedtuple("GoodRoot", "feature count left right")
 _Split = namedtuple("_Split", "column one zero counts_1 counts_0 shared")
 
 
-def _power_of_two(number):
-    """Return the least power of two that is no smaller than some numbers."""
-    return 2.0 ** np.ceil(np.log2(np.maximum(number, np.finfo(float).smallest_subnormal)))
-
-
 def _leaves_and_amounts(problem, solver, nodes):
     """Return what leaves cost, what each row of a problem adds to their sums, and the slack.
 
@@ -74,19 +68,19 @@ def _leaves_and_amounts(problem, solver, nodes):
     if sums is None:
         unit, slack = 1.0, solver.slack
         if scale > EXACT or (weights[:, 0] % 1).any():
-            unit = _power_of_two(scale / EXACT)
+            unit = power_of_two(scale / EXACT)
             slack += len(weights) * unit
         of_class = np.zeros((len(weights), len(problem.class_sizes)))
         of_class[np.arange(len(weights)), solver.row_class] = np.rint(weights[:, 0] / unit)
         equal = unit == 1 and not problem.lost
         leaves = Leaves(0, 0, float(unit), 0.0 if equal else float(slack / unit))
         return leaves, np.column_stack([of_class, weights[:, 1]]), slack
-    amounts = np.column_stack([weights[:, sums.line_of], weights[:, -2]])
+    amounts = np.column_stack([sums.numbers(weights), weights[:, -2]])
     if not sums.uneven:
-        step = _power_of_two(np.abs(amounts).sum(axis=0) / EXACT)
+        step = power_of_two(np.abs(amounts).sum(axis=0) / EXACT)
         amounts = step * np.rint(amounts / step)
     slack = PROOF * scale
-    unit = float(_power_of_two(slack / (8 * (nodes + 1))))
+    unit = float(power_of_two(slack / (8 * (nodes + 1))))
     leaves = Leaves(sums.kernels[3], sums.n_sums, unit, 0.0)
     return leaves, np.column_stack([amounts, weights[:, -1]]), slack
 

@@ -84,7 +84,7 @@ class AbsoluteError:
             total = size = np.ones(len(first))
         target, weight, number = target[first[order]], total[order], size[order].astype(float)
         numbers = np.column_stack([weight, weight * target])
-        lines, *places = lines_of(numbers, number)
+        lines, n_counted, of_number, places = lines_of(numbers, number)
 
         def leaf(rows):
             value = median(target[rows], weight[rows])
@@ -101,5 +101,6 @@ class AbsoluteError:
             packed_rows(X, rows=first[order], columns=columns), np.array([len(order)]), columns,
             np.column_stack([lines, target, number]), "sums", 0.0, self.scale,
             {"rows_merged": merged, "columns_merged": X.shape[1] - len(columns)}, least=least,
-            sums=Sums(lines.shape[1], *places, (*cost_addresses(absolute=True), 0, 0), 2, False,
+            sums=Sums(lines.shape[1], n_counted, of_number, np.array([places, [-1, -1]]),
+                      (*cost_addresses(absolute=True), 0, 0), 2, False,
                       lambda sums: -sums[1] ** 2 / np.maximum(sums[0], 1e-300), leaf, uneven))

@@ -84,6 +84,9 @@ class AdditiveObjective:
         Whether the last sum enters the cost as it is, as in ``sums[-1] + f(sums[:-1])``, and
         likewise the bound of a row.  The search then takes less time.
 
+    An objective whose cost divides by small differences of sums, as lines do, sets the attribute
+    ``ill_conditioned`` to True: then sums keep more digits, and a fit takes up to twice the time.
+
     Raises
     ------
     ValueError
@@ -97,6 +100,7 @@ class AdditiveObjective:
     adds_last: bool = False
     certified: str | None = None        # what proofs call it; None where its costs are given
     of_quantities = False               # whether targets are numbers, and no classes
+    ill_conditioned = False             # whether a leaf's cost needs digits that plain sums lose
     feature_names_: Any = None
 
     def __init__(self, statistics=None, leaf_cost=None, leaf_value=None, row_bound=None, *,
