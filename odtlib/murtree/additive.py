@@ -43,10 +43,10 @@ class AdditiveSolver(Solver):
     def __init__(self, problem, max_depth, max_nodes, *, search=None, **options):
         sums, search = problem.sums, DEFAULT if search is None else search
         search = copy(search)
-        if sums.loses:
-            search.similarity_bound = search.specialised_depth_two = False
-        elif not sums.kernels[2]:
+        if sums.uneven or not sums.kernels[2]:      # what rows cost at the most is a plain sum
             search.similarity_bound = False
+        if sums.loses:
+            search.specialised_depth_two = False
         super().__init__(problem, max_depth, max_nodes, search=search, **options)
         if not self.control[S.SIMILARITY]:
             self.space.shape[BOUND] = self.control[S.SPLITS_PAY] = 0
