@@ -185,6 +185,13 @@ def test_recorded_seeds_fed_in_as_published_are_confirmed_as_often_as_the_rule_s
                 assert share >= max(0.9, test.chance() - 0.02), (part, depth, method, share)
 
 
+@pytest.mark.parametrize(("table", "row"), [("firat2020 T6", "Hand-posture"),
+                                            ("patel2023 T5", "Hand posture")])
+def test_sizes_of_a_table_that_nobody_here_has_seen_are_not_measured(table, row):
+    ours = cells_of(table, printed=False)["ours"].unstack()
+    assert ours.index[ours.isna().any(axis=1)].tolist() == [row]
+
+
 def test_derived_cells_are_not_counted(report):
     """Gain = CG − CART of the same run: a table is judged by its means once."""
     for name in ("patel2023 T7", "patel2023 T8", "patel2023 T9"):
