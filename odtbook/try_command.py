@@ -115,9 +115,10 @@ def _try(options):
                          for path in Path(folder).iterdir()}
         finally:
             del os.environ[BEGUN]
+    from papermill.parameterize import parameterize_notebook
     of = f"{options.target}: the" if options.target else "The"
-    _write(page, notebook, parameters, files, f"{of} optimal tree of {Path(options.file).name}",
-           unusable)
+    _write(page, parameterize_notebook(notebook, parameters), files,
+           f"{of} optimal tree of {Path(options.file).name}", unusable)
     for cell in notebook.cells:
         if cell.get("id") in PRINTED:
             for output in cell.outputs:
@@ -182,7 +183,7 @@ def _executed(parameters):
     return notebook, error
 
 
-def _write(page, notebook, parameters, files, title, lead):
+def _write(page, notebook, files, title, lead):
     """Write the page and what stands beside it in place of what an earlier run wrote.
 
     The page names the others by their marks, and comes first: ended midway, this leaves nothing
@@ -190,8 +191,6 @@ def _write(page, notebook, parameters, files, title, lead):
     """
     import nbformat
     from nbconvert import HTMLExporter
-    from papermill.parameterize import parameterize_notebook
-    notebook = parameterize_notebook(notebook, parameters)
     files[".ipynb"] = nbformat.writes(notebook).encode()
     text, _ = HTMLExporter(raw_template=TEMPLATE.read_text("utf-8")).from_notebook_node(
         notebook, {"odt": {

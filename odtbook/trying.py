@@ -68,6 +68,7 @@ Z = 1.96                                # standard deviations of a 95 % interval
 PILOT, TUNED = 500, 1000                # rows of the first fold; rows on which sizes are chosen
 LARGEST_PROOF = 5e7                     # rows times questions squared
 DEPTH, LEAF, RARE = 4, 5, 0.2           # below this share of a class, accuracy says little
+MANY = 10                               # classes: of more a split finds less
 TREE, SAME, TUNED_CART, FREE = CARTS = (
     "optimal tree", "CART with as many leaves", "tuned CART", "CART of any size, pruned")
 TOO_GOOD = 99.0                         # per cent: is a feature known only afterwards?
@@ -128,8 +129,11 @@ class Question:
     def row_weights(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray | None:
         """Return the weights of rows of the table by their classes; None where all weigh one."""
         y = self.table.y[rows]
-        if self.weights in (None, "balanced"):
-            return self.weights and compute_sample_weight("balanced", y)
+        if self.weights == "balanced":
+            weight = compute_sample_weight("balanced", y)
+            return np.where(np.isin(y, too_few(self.table.y)), weight.min(), weight)
+        if self.weights is None:
+            return None
         return np.array([self.weights[label] for label in y.tolist()])  # scikit-learn: "01" is 1
 
     def score(self, y: np.ndarray, found: np.ndarray, metric: str | None = None,
@@ -148,6 +152,15 @@ class Question:
                 return float(np.mean(found == y))
         return recall_score(y, found, average="macro", zero_division=0.0,
                             labels=np.unique(y) if counted is None else counted)
+
+
+def too_few(y: np.ndarray) -> np.ndarray:
+    """Return the classes with fewer rows than folds, of which nothing can be measured.
+
+    None where there are not two others.
+    """
+    labels, counts = np.unique(y, return_counts=True)
+    return labels[(counts < FOLDS) & ((counts >= FOLDS).sum() > 1)]
 
 
 def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | None = None,
@@ -214,9 +227,14 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
         raise ValueError(f"--metric is {metric!r}; use {', '.join(map(repr, METRICS))}.")
     if cost and class_weight:
         raise ValueError("--cost and --class-weight both weigh the classes; give one of them.")
-    labels, counts = np.unique(table.y, return_counts=True)
-    rare, lines = 100 * counts.min() / counts.sum(), []
-    costs = _by_label(cost or {}, labels, table.target)
+    costs = _by_label(cost or {}, np.unique(table.y), table.target)
+    few, n = too_few(table.y), len(table.y)
+    labels, counts = np.unique(table.y[~np.isin(table.y, few)], return_counts=True)
+    rare, lines = 100 * counts.min() / n, []
+    most = min(2**depths[-1], max_leaf_nodes or np.inf)
+    if most < len(labels):
+        size += f" So they answer with at most {most} of the {len(labels)} classes; " + (
+            "--leaves allows more." if max_leaf_nodes == most else "--depth allows more.")
     if metric is None:
         metric = "cost" if cost else "balanced accuracy" if rare < 100 * RARE else "accuracy"
     if metric == "balanced accuracy":
@@ -224,19 +242,22 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
             "Balanced accuracy is the mean of the classes' shares that are right. The class "
             f"{str(labels[counts.argmin()])!r} has {rare:.1f} % of the rows: always giving the "
             "largest class would be right on "
-            f"{100 * counts.max() / counts.sum():.1f} % of the rows, at a balanced accuracy of "
-            f"{100 / len(labels):.1f} %. A leaf may answer with a rare class where most of its "
+            f"{100 * counts.max() / n:.1f} % of the rows, at a balanced accuracy of "
+            f"{100 / len(labels):.1f} %. A leaf may answer with a rarer class where most of its "
             "rows are of another.")
     weights, loss, objectives = None, "the number of wrong rows", ["errors"]
     if class_weight:
         weights, loss = class_weight, "the weight of the wrong rows"
         if weights != "balanced":
-            weights = _by_label(weights, labels, table.target)
+            weights = _by_label(weights, np.unique(table.y), table.target)
     elif cost or metric == "cost":
         weights, loss = costs, "what its mistakes cost"
     elif metric == "balanced accuracy":     # few rows of a class decide: shares vary less
         weights, objectives = "balanced", ["errors", "gini"]
         loss = f"one minus the balanced accuracy or {GINI}; cross-validation chooses"
+    if weights == "balanced" and len(few):
+        lines.append(f"Classes of fewer than {FOLDS} rows are no part of this, and a row of theirs "
+                     "weighs as one of the largest class.")
     lines += [f"On the training rows the tree minimises {loss}. "
               + "All other methods weigh the classes in the same way. " * bool(weights)
               + f"What counts is the {metric} on new rows.", size]
@@ -306,7 +327,8 @@ def protocol(question: Question, seconds: float, leaves: int = 2) -> dict[str, t
         return make_pipeline(StandardScaler(), LogisticRegression(
             C=1 / strength, max_iter=200) if classes else Ridge(strength))
 
-    sizes = [{"max_depth": d, "price": price} for d in depths for price in (0.01, 0.002)]
+    many = min(1.0, MANY / len(np.unique(table.y))) if classes else 1.0     # each weighs little
+    sizes = [{"max_depth": d, "price": price * many} for d in depths for price in (0.01, 0.002)]
     return {
         TREE: (searched, [{**size, "objective": objective} for size in sizes
                           for objective in question.objectives]),
@@ -1243,6 +1265,7 @@ def card(found: Found, judged: Judged, source: str) -> Lines:
                    if name not in table.categories)
     read = [line for line in table.report.lines if line.startswith(others)
             and re.search(" read | written ", line)
+            and not (line.startswith(repr(table.target)) and " gap" in line)
             and not re.search("--task| it is read as a ", line)]
     return Lines([
         f"Made on {date.today():%Y-%m-%d} by odtlib {__version__}, scikit-learn "

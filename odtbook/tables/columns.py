@@ -44,6 +44,7 @@ DATE = re.compile(
     r"((?:19|20)\d\d-(?:0[1-9]|1[0-2])(?=$)|\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d\d[-.]\d\d[-.]\d\d|"
     r"\d{1,2}/\d{1,2}/\d\d|\d{1,2}[-/. ]+[A-Za-z]{3,9}[-/., ]+(\d{4}|\d\d)|"
     r"([A-Za-z]{3,9},? )?[A-Za-z]{3,9}\.? \d{1,2},? \d{4})(?=$|[T ,])")
+DATED = re.compile(r"(^|[^a-z])(date|day|datum)([^a-z]|$)", re.I)
 COMPACT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 PAIR = re.compile(r"[-+]?\d+(\.\d+)?\s?[/x×;,–-]\s?[-+]?\d+(\.\d+)?")
 VERSION = re.compile(r"(^|[^a-z])(version|release|ver)([^a-z]|$)", re.I)
@@ -258,6 +259,10 @@ def understand(column, commas=False):
     numbers, says = _plain_numbers(column, commas)
     if numbers is not None and (dates := _compact_dates(numbers)) is not None:
         return dates
+    if numbers is not None and DATED.search(str(column.name)) and not np.isnan(numbers).all() and \
+            20_000 < np.nanmin(numbers) <= np.nanmax(numbers) < 60_000:     # 1954 to 2064
+        return _as_date(pd.to_datetime(pd.Series(numbers), unit="D", origin="1899-12-30").dt.round(
+            "s"), "dates as Excel numbers them")
     if numbers is not None and not _too_large(numbers, column.to_numpy()):
         infinite = np.isinf(numbers)
         return _as_number(np.where(infinite, np.nan, numbers), says,
@@ -412,10 +417,13 @@ def _as_number(numbers, says, marks=()):
     for value in SENTINELS:
         rest = present[present != value]
         times = len(present) - len(rest)
-        if times and len(rest) and not rest.min() - np.ptp(rest) <= value <= \
-                rest.max() + np.ptp(rest):
-            says = [*says, f"holds {value} {count(times, 'time')}, far from its other values; it "
-                    "is read as a number; if it stands for a gap, empty these cells."]
+        if not times or not len(rest):
+            continue
+        far = not rest.min() - np.ptp(rest) <= value <= rest.max() + np.ptp(rest)
+        if far or times > 1 and value < 0 <= rest.min():
+            what = "far from its other values" if far else "and no other number below 0"
+            says = [*says, f"holds {value} {count(times, 'time')}, {what}; it is read as a number; "
+                    "if it stands for a gap, empty these cells."]
     return _Read("number", numbers, says, bool(np.all(present == np.floor(present))), marks=marks)
 
 

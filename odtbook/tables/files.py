@@ -32,6 +32,7 @@ ATTRIBUTE = re.compile(r"""^\s*@attribute\s+('(?:[^'\\]|\\.)*'|"[^"]*"|\S+)""", 
 ORANGE = re.compile(r"|[cdst]|continuous|discrete|string|time|\S+( \S+)+", re.I)
 FLAGS = re.compile(r"|c|m|i|class|meta|ignore|\S+=\S+", re.I)
 RULE = re.compile(r"[-=:+]{2,}")
+YEAR = re.compile(r"(19|20)\d\d")        # the name of a column of numbers, too
 
 
 def read_file(path, target, report):
@@ -287,7 +288,7 @@ def _lines_above(rows, target):
         return 0
     found = [i for i, row in enumerate(words) if target in row]
     return found[0] if len(found) == 1 and found[0] <= 5 and not any(
-        map(PLAIN.fullmatch, words[found[0]])) else 0
+        PLAIN.fullmatch(word) and not YEAR.fullmatch(word) for word in words[found[0]]) else 0
 
 
 def _mended(rows, text, dialect, first, report):

@@ -219,7 +219,8 @@ def judge(X, y, task, target, report, same, again, copies):
         if rare:
             report.say(f"has fewer than five rows of {count(len(rare), 'class', 'classes')} "
                        f"({listed(rare)}); little can be learned about "
-                       f"{'it' if len(rare) == 1 else 'them'}.", target)
+                       f"{'it' if len(rare) == 1 else 'them'}"
+                       + "; correct what is misspelt" * (y.dtype.kind == "U") + ".", target)
     if again:
         report.say(f"{count(again, 'row')} of {n:,} {be(again)} the same as an earlier one in "
                    "the target and every feature"

@@ -619,6 +619,38 @@ def test_seasons_are_no_months(seasons):
     assert read.report.columns["s"] == "category" and read.X["s"].tolist() == cells
 
 
+def test_dates_as_excel_numbers_them_are_dates():
+    """By the name of the column and by the numbers: 43,831 is the first day of 2020."""
+    days = 43831 + np.arange(60) * 7 % 50
+    read = read_table(pd.DataFrame({"Order date": days + 0.25, "update": days, "date": days - 43000,
+                                    "y": ["p", "q"] * 30}), "y")
+    assert read.report.columns["Order date"] == "date"
+    assert read.report.columns["update"] == read.report.columns["date"] == "number"
+    assert ("'Order date' holds dates as Excel numbers them and is read as days since 2020-01-01"
+            in str(read.report))
+    assert read.X["Order date"].tolist() == (days - 43831 + 0.25).tolist()
+
+
+@pytest.mark.parametrize("low, times, says", [(0, 3, "and no other number below 0"), (0, 1, None),
+                                              (-5, 3, None)])
+def test_a_negative_mark_among_large_numbers_is_said(low, times, says):
+    """It is near them, as they are wide; but no other is negative."""
+    numbers = np.r_[[-99] * times, low, np.linspace(15_000, 150_000, 60 - times)]
+    said = str(read_table(pd.DataFrame({"a": numbers, "y": (["p", "q"] * 31)[:61]}), "y").report)
+    assert (f"'a' holds -99 {times} times, {says}" in said) if says else "holds -99" not in said
+
+
+def test_two_lines_of_names_may_hold_years(tmp_path):
+    path = tmp_path / "t.csv"
+    body = "".join(f"{'pq'[k % 2]}{k % 3};{k % 7};{k % 5};{'pq'[k % 2]}\n" for k in range(60))
+    path.write_text(f"Client;Sales;;\ntown;2022;2023;left\n{body}")
+    read = read_table(path, "left")
+    assert read.feature_names == ["town", "2022", "2023"] and len(read.y) == 60
+    path.write_text(f"Client;Sales;;\ntown;12;13;left\n{body}")
+    with pytest.raises(ValueError, match="delete the lines above it"):
+        read_table(path, "left")
+
+
 @pytest.mark.parametrize("above", ["Report of May;;\n", "Report;;\n;;\n", "\n;;\nReport;;\n\n"])
 @pytest.mark.parametrize("target", [None, "y"])
 def test_a_title_above_the_names_is_left_out(above, target, tmp_path):

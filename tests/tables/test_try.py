@@ -90,7 +90,7 @@ def test_a_confusion_table_of_many_classes_is_in_sight(n, word, tmp_path):
     cell = nbformat.v4.new_code_cell(id="confusion", outputs=[nbformat.v4.new_output(
         "display_data", {"text/html": shown._repr_html_()})])
     page = tmp_path / "p.html"
-    _write(page, nbformat.v4.new_notebook(cells=[cell]), {}, "t.csv", read_table(plain(60)))
+    _write(page, nbformat.v4.new_notebook(cells=[cell]), {}, "t.csv", "")
     with chromium() as browser:
         tab = browser.new_context(viewport={"width": 1280, "height": 844}).new_page()
         tab.goto(page.as_uri())
@@ -604,6 +604,41 @@ def test_a_rare_class_is_judged_by_balanced_accuracy_unless_something_else_is_as
                           ({"max_leaf_nodes": 1}, "^--leaves is 1")):
         with pytest.raises(ValueError, match=says):
             trying.ask(table, **options)
+
+
+def test_misspelt_classes_of_a_row_each_are_not_learned():
+    """They are no rare class that is to be found, and balanced weights do not make them one."""
+    table = read_table(rare(share=0.4), "ill")
+    table.y = table.y.astype(object)
+    table.y[:6] = ["yess", "y", "n", "Noo", "yes.", "N"]
+    table.y = table.y.astype(str)
+    assert trying.ask(table).metric == "accuracy"
+    question = trying.ask(table, metric="balanced accuracy", seconds=20)
+    weight = question.row_weights()
+    assert (weight[:6] == weight.min()).all() and weight.max() > weight.min()
+    assert "Classes of fewer than 5 rows are no part of this" in str(question.lines)
+    assert "has 39." in question.lines[0] and "accuracy of 50.0 %" in question.lines[0]
+    found = trying.fit_tree(question)
+    assert {str(found.tree.classes[label]) for label in found.tree.label[np.unique(
+        found.leaf)]} == {"yes", "no"}
+    few = trying.too_few(np.array(["a"] * 9 + ["b"] * 4))
+    assert not len(few)                 # a rare class of two is what is asked for
+
+
+def test_of_many_classes_a_split_pays_though_each_weighs_little():
+    """The price of a split falls with them, and how many can be answered at all is said."""
+    rng = np.random.default_rng(0)
+    k = rng.integers(0, 60, 1800)
+    table = read_table(pd.DataFrame({
+        "a": k // 8 + rng.normal(0, 0.2, 1800), "b": k % 8 + rng.normal(0, 0.2, 1800),
+        "y": [f"k{one}" for one in k]}), "y")
+    question = trying.ask(table, seconds=20)
+    assert "So they answer with at most 16 of the 60 classes; --depth allows more" in str(
+        question.lines)
+    assert "at most 4 of the 60 classes; --leaves allows" in str(trying.ask(
+        table, max_leaf_nodes=4).lines)
+    assert trying.fit_tree(question).model.get_n_leaves() > 1
+    assert "So they answer" not in str(trying.ask(read_table(rare(), "ill")).lines)
 
 
 def test_the_tree_of_a_rare_class_may_minimise_the_gini_impurity():
