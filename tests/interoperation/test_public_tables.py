@@ -89,6 +89,8 @@ def test_no_sentence_of_the_page_is_false(package, name, target, options, tmp_pa
     weight = np.ones(len(y))
     if "balanced accuracy on new rows" in said["question"]:
         weight = (len(y) / (len(labels) * counts))[codes]
+        if sum(counts >= 5) > 1:        # of fewer rows nothing can be learned
+            weight[counts[codes] < 5] = weight.min()
     if "--cost" in given:
         label, _, cost = given["--cost"].partition("=")
         weight = np.where(y.astype(str) == label, float(cost), 1.0)
