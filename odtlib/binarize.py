@@ -793,6 +793,25 @@ class ThresholdBinarizer(_Binarizer):
         return cut
 
 
+class _GivenCuts(_Binarizer):
+    """Cut each numeric feature at given thresholds, ``cuts`` by feature."""
+
+    def __init__(self, cuts=None, *, handle_unknown="error", ordered_categories=False):
+        self.cuts = cuts
+        super().__init__(handle_unknown=handle_unknown, ordered_categories=ordered_categories)
+
+    def _numeric_intervals(self, features, rows, codes, n_classes, clock):
+        ends = {}
+        for j, row in zip(features, rows, strict=True):
+            cuts, values = np.unique(self.cuts.get(j, ())), np.unique(row[~np.isnan(row)])
+            place = np.searchsorted(values, cuts, side="right")
+            inside = (place > 0) & (place < len(values))
+            cuts, place = cuts[inside], place[inside]
+            ends[j] = np.full(len(cuts), -np.inf), cuts
+            self._neighbours[j] = cuts, values[place - 1], values[place]
+        return ends
+
+
 class _WordColumns(_Binarizer):
     """Make 0/1 columns of text and categories; numbers, and missing values, stay what they are."""
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.model_selection import ParameterGrid, PredefinedSplit, check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
@@ -56,8 +56,11 @@ def warm_up_trees():
     return warm_up("trees", _tree_kernels.apply, lambda: single_leaf(X, y, 2, None).predict(X))
 
 
-def cart_nodes(rows, random_state, chosen=None, *, max_depth, clock=None, **parameters):
+def cart_nodes(rows, random_state, chosen=None, *, targets=None, max_depth, clock=None,
+               **parameters):
     """Grow a CART over ranked rows, or over the rows ``chosen``, as a table of nodes.
+
+    With ``targets`` of all rows, (n_rows,) or (n_rows, n_outputs), it is one of regression.
 
     The table, shape (n_nodes, 4), holds feature, cut, left and right, as
     :meth:`RankedRows.tree` reads them.  Other parameters are those of scikit-learn's
@@ -69,8 +72,9 @@ def cart_nodes(rows, random_state, chosen=None, *, max_depth, clock=None, **para
         return ONE_LEAF
     chosen = slice(None) if chosen is None else chosen
     # ranks are small integers, so that float32, in which scikit-learn grows, holds them exactly
-    model = DecisionTreeClassifier(max_depth=max_depth, random_state=random_state, **parameters)
-    outcome = []
+    kind = DecisionTreeClassifier if targets is None else DecisionTreeRegressor
+    model = kind(max_depth=max_depth, random_state=random_state, **parameters)
+    asked, outcome = rows.labels if targets is None else targets, []
 
     weight = rows.weights[chosen]
     weight = None if (weight == 1).all() else weight        # as scikit-learn takes ones
@@ -79,7 +83,7 @@ def cart_nodes(rows, random_state, chosen=None, *, max_depth, clock=None, **para
         try:
             with config_context(skip_parameter_validation=True):
                 outcome.append(model.fit(rows.ranks[:, chosen].T.astype(np.float32),
-                                         rows.labels[chosen], weight, check_input=False).tree_)
+                                         asked[chosen], weight, check_input=False).tree_)
         except Exception as error:
             outcome.append(error)
 

@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 from odtlib.heuristics.cart import cart_nodes, patient_clock, single_leaf, warm_up_trees
 from odtlib.heuristics.local_search import search_trees, warm_up_search
 from odtlib.heuristics.ranks import RankedRows
+from odtlib.missing import DoubledColumns
 from odtlib.report import MOMENT_CELLS, TimeUp
 from odtlib.tree import DecisionTree
 from odtlib.trees import classifier_of, plan_of
@@ -54,6 +55,21 @@ def starting_tree(start, X, y, n_classes, sample_weight=None, max_depth=3, min_s
             continue
         return (tree if step == 1 else tree.with_counts(X, y, n_classes, sample_weight)).pruned()
     return single_leaf(X, y, n_classes, sample_weight)
+
+
+def cart_tree(X, y, n_classes, sample_weight, **limits):
+    """Return CART's tree over numbers, NaN where they are missing; of targets for no classes.
+
+    Where there are targets, the values of its nodes are weights.
+    """
+    doubled = DoubledColumns(X) if np.isnan(X).any() else None
+    labels, targets = (y, None) if n_classes else (np.zeros(len(y), np.int64), y)
+    rows = RankedRows(X if doubled is None else doubled.rows, labels, max(1, n_classes),
+                      sample_weight)
+    tree = rows.tree(cart_nodes(rows, 0, targets=targets, **limits))
+    if targets is not None:
+        tree = tree.replace(kind="regression", classes=None, label=None)
+    return tree if doubled is None else doubled.folded(tree)
 
 
 def warm_up_start(start):

@@ -52,7 +52,7 @@ class AdditiveSolver(Solver):
             self.space.shape[BOUND] = self.control[S.SPLITS_PAY] = 0
         self.least = 0.0 if sums.loses else problem.least
         self.rounding = ROUNDING * problem.scale
-        self.longest_step *= 2
+        self.seconds_per_pair *= 2
 
     def solve(self, depth, nodes, *, lower=None, rows=None, **options):
         """Find the best trees with cost below ``upper``; see the solver of classification."""

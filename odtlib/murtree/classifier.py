@@ -15,7 +15,6 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from odtlib.estimator import BINARIZERS, BinarisingMixin, Outcome, TreeClassifier
 from odtlib.heuristics.start import warm_up_start
-from odtlib.report import Clock
 from odtlib.tree import DecisionTree
 
 from .additive import AdditiveRun, check_search
@@ -101,7 +100,10 @@ class MurTreeClassifier(CertifiedColumns, GoodTreesMixin, BudgetPathMixin, Binar
     time_limit : float, optional
         Time limit in seconds; None for no limit.  The best tree found so far is then returned (CART
         at worst).  Where the time does not suffice for the columns, the binariser leaves the last
-        features uncut or makes evenly fewer columns, and no bound but zero is known.
+        features uncut or makes evenly fewer columns, and no bound but zero is known.  Where CART's
+        tree of the table itself is better (of depth 8 without a depth, and at most 256 leaves), the
+        columns are its tests: ``report_.start`` is then "cart", and ``binarizer_`` has them.  It is
+        not grown where ``binarizer`` is no word, nor with limits on splits or ``max_disparity``.
     n_jobs : int, optional
         Number of threads; None means 1 and -1 all processors.  They share the splits of the root.
     random_state : int, RandomState or None, default=None
@@ -237,11 +239,10 @@ class MurTreeClassifier(CertifiedColumns, GoodTreesMixin, BudgetPathMixin, Binar
             self.objective == "f1", costs)
         return seconds + warm_up_search(kernel, self.search)
 
-    def _solve(self, X, y, sample_weight, task=None, protected=None, costs=None, tolerance=None):
-        clock = Clock(self.time_limit)
+    def _solve_over(self, columns, X, y, sample_weight, clock, task=None, protected=None,
+                    costs=None, tolerance=None):
         if self.max_disparity is not None and protected is None:
             raise ValueError(f"{task} cannot be combined with max_disparity; leave it at None.")
-        columns = self._columns(X, y, sample_weight, clock)
         run = extension_run(self, columns, y, sample_weight, clock, task, protected, costs)
         if run is not None:
             return self._outcome(run, task)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
+from collections import defaultdict, namedtuple
+from contextlib import suppress
+from copy import copy
+from threading import TIMEOUT_MAX, Thread
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from odtlib.estimator import Outcome
-from odtlib.report import status_of
+from odtlib.binarize import _GivenCuts, _WordColumns
+from odtlib.estimator import Outcome, _zeros_and_ones
+from odtlib.fit import FINISHING
+from odtlib.heuristics.start import cart_tree
+from odtlib.report import Clock, status_of
 from odtlib.tree import LEAF, DecisionTree
 
 from ._search import MAX_FULL_DEPTH
@@ -19,6 +25,8 @@ SMALL_DEPTHS = 2, 3, 4      # solved before trees of any depth
 BINNED_COPIES = 4       # of all rows, as often as their weights say, that a binariser sees
 LARGE_DEPTH = 8         # from here on a search without a depth takes less time, if splits cost
 ROWS_AT_A_TIME = 2 ** 16        # that go down a tree together: more need memory, not less time
+
+DEPTH_OF_CART = 8       # of trees without a depth; it has 2**8 leaves at the most
 
 PathEntry = namedtuple("PathEntry", "max_nodes objective optimal tree")
 
@@ -173,6 +181,82 @@ class BudgetPathMixin:
         if path[-1].optimal:        # the search may have found a larger tree of the same cost
             self.tree_ = self.report_.tree = path[-1].tree
         return path
+
+    def _solve(self, X, y, sample_weight, task=None, **given):
+        """Search over the columns; under a time limit no tree is worse than CART's of the table.
+
+        ``_solve_over`` searches, and answers a task.  Where CART's tree is better, the columns are
+        those that it tests, and a search that has time left looks for a better tree over them.
+        """
+        clock = Clock(self.time_limit)
+        cart = self._growing_cart(X, y, sample_weight) if task is None else None
+        columns = self._columns(X, y, sample_weight, clock)
+        outcome = self._solve_over(columns, X, y, sample_weight, clock, task, **given)
+        if cart is None or outcome.report.objective == 0 or outcome.report.ended == "interrupted":
+            return outcome
+        tree = cart(max(clock.remaining, FINISHING))
+        if tree is None or tree.n_splits == 0:
+            return outcome
+        cuts, rival, now = defaultdict(list), copy(self), copy(clock)
+        for asked in tree.questions().values():
+            if asked.members is None:
+                cuts[asked.column].append(asked.high)
+        maker = rival.binarizer_ = _GivenCuts(dict(cuts), handle_unknown="warn").fit(X)
+        if hasattr(self, "feature_names_in_"):
+            maker.feature_names_in_ = self.feature_names_in_
+        rival.start, rival.verbose, columns = maker.to_columns(tree), 0, maker._encode(X)
+        rival.max_depth, now.time_limit = self._depth_of_cart, 0.0
+        for until in (now, clock):
+            other = rival._solve_over(columns, X, y, sample_weight, until, **given)
+            if other.report.objective >= outcome.report.objective:
+                return outcome
+            if clock.expired:
+                break
+        self.binarizer_, other.report.start = maker, "cart"
+        return other
+
+    @property
+    def _depth_of_cart(self):
+        """The depth of CART's tree of the table."""
+        deep = self.max_depth is None or self.max_depth > MAX_FULL_DEPTH
+        return DEPTH_OF_CART if deep else self.max_depth
+
+    def _growing_cart(self, X, y, sample_weight):
+        """Begin to grow CART's tree of the table; return a function that waits for it.
+
+        It takes the seconds to wait, and returns None where they do not suffice.  There is none
+        without a time limit, where the columns are given, and where splits or trees are limited.
+        """
+        if self.time_limit is None or not isinstance(self.binarizer, str) \
+                or self._split_limit == 0 or hasattr(self.search, "run_of") \
+                or limits_splits(self.search) \
+                or getattr(self, "max_disparity", None) is not None:
+            return None
+        words = None
+        if hasattr(X, "columns"):
+            words = _WordColumns(handle_unknown="warn").fit(X)
+            X = words._encode(X)
+        elif _zeros_and_ones(X) is not None:
+            return None                     # the search begins with trees like it
+        X, leaves, trees = X.astype(np.float64, copy=False), 2 ** DEPTH_OF_CART, []
+        if self._split_limit is not None:
+            leaves = min(self._split_limit + 1, leaves)
+
+        def grow():
+            with suppress(MemoryError):
+                trees.append(cart_tree(
+                    X, y, len(getattr(self, "classes_", ())), sample_weight,
+                    max_depth=self._depth_of_cart, max_leaf_nodes=leaves,
+                    min_samples_leaf=self.min_samples_leaf))
+
+        def wait(seconds):
+            thread.join(min(seconds, TIMEOUT_MAX))
+            return next((tree if words is None else tree.replace(columns=words.columns_)
+                         for tree in trees), None)
+
+        thread = Thread(target=grow, daemon=True)
+        thread.start()
+        return wait
 
     def _outcome(self, run, task):
         """Search; return tree and report, and the answer to a task."""

@@ -11,7 +11,6 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from odtlib.estimator import BinarisingMixin, TreeRegressor
 from odtlib.heuristics.start import warm_up_start
-from odtlib.report import Clock
 from odtlib.tree import DecisionTree
 
 from .additive import AdditiveRun, check_search
@@ -78,7 +77,10 @@ class MurTreeRegressor(CertifiedColumns, GoodTreesMixin, BudgetPathMixin, Binari
     time_limit : float, optional
         Time limit in seconds; None for no limit.  The best tree found so far is then returned (CART
         at worst).  Where the time does not suffice for the columns, the binariser leaves the last
-        features uncut or makes evenly fewer columns, and no bound but zero is known.
+        features uncut or makes evenly fewer columns, and no bound but zero is known.  Where CART's
+        tree of the table itself is better (of depth 8 without a depth, and at most 256 leaves), the
+        columns are its tests: ``report_.start`` is then "cart", and ``binarizer_`` has them.  It is
+        not grown where ``binarizer`` is no word, nor with limits on splits.
     n_jobs : int, optional
         Number of threads; None means 1 and -1 all processors.  They share the splits of the root.
     random_state : int, RandomState or None, default=None
@@ -172,8 +174,7 @@ class MurTreeRegressor(CertifiedColumns, GoodTreesMixin, BudgetPathMixin, Binari
         return None if self.loss == "squared_error" and y.ndim == 1 else LOSSES.get(
             self.loss, self.loss)
 
-    def _solve(self, X, y, sample_weight, task=None, tolerance=None):
-        clock = Clock(self.time_limit)
+    def _solve_over(self, columns, X, y, sample_weight, clock, task=None, tolerance=None):
         search = DEFAULT if self.search is None else self.search
         check_search(search, type(self).__name__)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
@@ -185,7 +186,6 @@ class MurTreeRegressor(CertifiedColumns, GoodTreesMixin, BudgetPathMixin, Binari
         if getattr(self.loss, "leaf_value", True) is None:
             raise ValueError(f"{self.loss!r} has no leaf_value, which says what a leaf "
                              "predicts; write it as a method, or give a function.")
-        columns = self._columns(X, y, sample_weight, clock)
         if self._regressors is not None and self._tree_over_columns:
             raise ValueError("LinearLeaves needs features that are numbers, as trees over other "
                              "columns do not see them; encode categories first.")

@@ -36,6 +36,7 @@ LOOKS = {False: (0.2, 0.1), True: (0.5, 0.5)}
 # Of the time that is left, looking ahead before a hopeless search within a node budget; and of
 # that, the small depths.
 NEARLY_ALL, SMALL_FIRST = 0.9, 0.6
+FEW_COLUMNS = 256       # more than twice as many are first looked at by halves, quarters, ...
 HALF = 0.5              # of the time that is left for discrepancies that are asked for
 DEEP_BYTES = 2 ** 28    # of the levels of a search without a limit on depth
 
@@ -358,6 +359,27 @@ class Run:
             if not self.look(solver, depth, horizon, until) or self.upper <= 0:
                 break
 
+    def look_at_few(self):
+        """Look ahead two levels over few columns, over twice as many each time, but not over all.
+
+        Where there are many columns, a single step over all of them may take the whole limit.
+        """
+        if self.clock.time_limit is None or self.fit.trace or self.within is not None \
+                or self.smallest < self.nodes or np.ndim(self.model.split_penalty):
+            return
+        n_columns, depth = len(self.problem.columns), max(self.safe_depth, self.cut_depth)
+        solver = None
+        for halvings in range((n_columns // FEW_COLUMNS).bit_length() - 1, 0, -1):
+            solver = solver or self.solver_of(2, 3)
+            some = np.linspace(0, n_columns - 1, n_columns >> halvings).astype(np.int64)
+            solver.see(some, halvings)
+            nested, _, ended = solver.lookahead_tree(depth, 2, self.clock, FINISHING / 4)
+            self.adopt(nested, f"look-ahead 2 over {len(some)} columns")
+            if ended == "interrupted":
+                raise KeyboardInterrupt
+            if self.clock.remaining < 4 * solver.longest_step:      # that of twice as many columns
+                break
+
     def look(self, solver, depth, horizon, until):
         """Grow a tree of some depth by looking ahead; tell whether there was time.
 
@@ -408,11 +430,13 @@ class Run:
         self.adopt_found(self.depth, "search")
         if k == 0 and self.hopeless and self.rows.errors is not None:
             self.look_safely(self.ask_errors)
-        self.look_safely(look, LOOKS[self.hopeless][k])
+        slow = self.hopeless or (self.predicted is None and self.depth != S.ANY_DEPTH)
+        self.look_safely(look, LOOKS[slow][k])
         return False
 
     def glance(self):
         """Only begin a search under a time limit, so that its first trees are heard."""
+        self.look_at_few()
         self.begun = self.clock.elapsed
         if self.looks and self.turn(0, self.try_lookahead):
             self.checked(self.solver.tree(self.depth), np.inf)
@@ -491,6 +515,7 @@ class Run:
             self.pairs_before = int(solver.counters[S.DEPTH_TWO_PAIRS])
             limited = self.clock.time_limit is not None
             looks = self.looks if limited else ()
+            self.look_at_few()
             if not any(self.turn(k, look) for k, look in enumerate(looks)) and not solver.solve(
                     self.depth, self.nodes, smallest=self.smallest, upper=self.upper,
                     clock=self.clock, watch=self.watch):

@@ -78,8 +78,8 @@ class Solver:
             per_row *= 1 + int(self.row_weight.max(initial=0)).bit_length() / 2
         if problem.kernel in ADDING:
             per_row = SECONDS_PER_BYTE * ELEMENT[problem.kernel]
-        self.longest_step = len(problem.columns) ** 2 * (
-            per_row * len(problem.bits) + per_class * len(sizes))
+        self.seconds_per_pair = per_row * len(problem.bits) + per_class * len(sizes)
+        self.visible = None              # the columns that trees may test; None for all
         shared = not any_depth and max_nodes < 2 ** max_depth - 1   # by the children of a split
         max_nodes = min(max_nodes, 2 ** max_depth - 1)
         entries = FIRST_CACHE_ENTRIES
@@ -105,7 +105,6 @@ class Solver:
         self.control[S.N_THREADS] = 1
         self.n_jobs, self._workers, self._lock = n_jobs, [], Lock()
         self._main = None                # of a worker: whose splits it takes
-        self.visible = None              # the columns that trees may test; None for all
         self.control[S.SIMILARITY], self.control[S.EARLIER_NODES] = similar, use_earlier
         self.control[S.CACHE] = CACHES[cache]
         self.control[S.FEATURE_ORDER] = FEATURE_ORDERS[search.feature_order]
@@ -134,6 +133,12 @@ class Solver:
         self.control[S.ADDRESS_OPEN:S.ADDRESS_WEIGHTS + 1] = kernel_addresses(problem.kernel)
         if cache == "closure":
             self.control[S.ADDRESS_CLOSURE] = closure_address(problem.kernel)
+
+    @property
+    def longest_step(self):
+        """Seconds of the longest step: a problem of depth two over all rows."""
+        some = self.problem.columns if self.visible is None else self.visible
+        return len(some) ** 2 * self.seconds_per_pair
 
     @cached_property
     def row_class(self):

@@ -1,11 +1,14 @@
 """Under a time limit no answer is behind that of a quick method for the same question."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import f1_score
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from odtlib import MurTreeClassifier, MurTreeSearch
+from odtlib import CARTClassifier, MurTreeClassifier, MurTreeRegressor, MurTreeSearch
+from odtlib.binarize import AutoBinarizer, QuantileBinarizer
+from odtlib.murtree import columns as columns_module
 from odtlib.murtree import run as module
 from odtlib.murtree.extensions import fronts
 from odtlib.report import Clock
@@ -150,3 +153,185 @@ def test_trees_that_are_heard_on_the_way_keep_the_node_budget(options, limit):
     given = {"protected": X[:, 7]} if "max_disparity" in options else {}
     model = MurTreeClassifier(5, 6, time_limit=limit, **options).fit(X, y, **given)
     assert model.tree_.n_splits <= 6
+
+
+def steps(seed, n=700, levels=16):
+    """Return numbers whose label changes at uneven thresholds, which no even cuts hit."""
+    random = np.random.default_rng(seed)
+    X = random.exponential(size=(n, 4))
+    edges = np.sort(random.choice(X[:, 0], levels - 1, replace=False))
+    return X, np.searchsorted(edges, X[:, 0]), random
+
+
+def wait_for_cart_alone(monkeypatch):
+    """Let the binariser make no columns without time, and CART grow however long it takes."""
+    monkeypatch.setattr(columns_module, "FINISHING", 600)
+    monkeypatch.setattr("odtlib.binarize.MOMENT_CELLS", 479)
+
+
+def cart_with_the_weight(X, y, depth, weight=None, **options):
+    return DecisionTreeClassifier(max_depth=depth, random_state=0, **options).fit(
+        X, y, weight).predict(X)
+
+
+@pytest.mark.parametrize("case", ["errors", "weights", "floats", "class_weight", "costs",
+                                  "max_nodes", "min_samples_leaf", "any depth", "f1",
+                                  "balanced-accuracy", "gini"])
+def test_without_time_a_table_of_numbers_has_the_tree_of_cart(case, monkeypatch):
+    wait_for_cart_alone(monkeypatch)
+    X, step, random = steps(2)
+    y, depth = step % 2 if case == "f1" else step % 3, 4
+    weight = {"weights": random.integers(1, 9, len(y)), "floats": random.random(len(y)) + 0.1}.get(
+        case)
+    costs, given = random.random((len(y), 3)) + 1, {}
+    costs[np.arange(len(y)), y % 3] = 0
+    options = {"max_nodes": {"max_nodes": 6}, "min_samples_leaf": {"min_samples_leaf": 9},
+               "class_weight": {"class_weight": "balanced"}}.get(case, {})
+    grown = {"max_leaf_nodes": 7} if case == "max_nodes" else options
+    predicted = cart_with_the_weight(X, y, depth, weight, **grown)
+    if case == "costs":
+        given["costs"] = costs
+    elif case in ("f1", "balanced-accuracy", "gini"):
+        options = {"objective": case}
+    model = MurTreeClassifier(None if case == "any depth" else depth, time_limit=1e-9, **options)
+    model.fit(X, y, weight, **given)
+    if case == "gini":
+        shares = DecisionTreeClassifier(max_depth=depth, random_state=0).fit(X, y).predict_proba(X)
+        judged = (1 - (shares ** 2).sum(axis=1)).sum()
+    elif case == "costs":
+        judged = costs[np.arange(len(y)), predicted].sum()
+    elif case == "f1":
+        judged = 1 - f1_score(y, predicted)
+    elif case == "balanced-accuracy":
+        judged = 1 - np.mean([(predicted[y == k] == k).mean() for k in range(3)])
+    else:
+        amounts = np.ones(len(y)) if weight is None else weight
+        if case == "class_weight":
+            amounts = (len(y) / 3 / np.bincount(y))[y]
+        judged = amounts[predicted != y].sum()
+    assert model.report_.objective <= judged * (1 + 1e-9)
+    assert model.verify(X, y, weight) == pytest.approx(model.report_.objective)
+    assert model.report_.start == "cart" and model.tree_.n_features == 4
+    assert case != "max_nodes" or model.tree_.n_splits <= 6
+    assert model.report_.lower_bound <= model.report_.objective
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson", "two targets"])
+def test_without_time_a_regression_has_the_tree_of_cart(loss, monkeypatch):
+    wait_for_cart_alone(monkeypatch)
+    X, step, random = steps(3)
+    y = (step * 7 % 16).astype(float)
+    y = np.column_stack([y, -y]) if loss == "two targets" else y
+    fitted = {} if loss == "two targets" else {"loss": loss}
+    model = MurTreeRegressor(4, time_limit=1e-9, **fitted).fit(X, y)
+    leaf = DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, y).apply(X)
+    centre = np.median if loss == "absolute_error" else np.mean
+    judged = 0.0
+    for one in np.unique(leaf):
+        inside, value = y[leaf == one], centre(y[leaf == one], axis=0)
+        if loss == "poisson":
+            logs = inside * np.log(np.where(inside > 0, inside, 1) / max(value, 1e-300))
+            judged += (logs - inside + value).sum()
+        else:
+            judged += (np.abs(inside - value) ** (1 if loss == "absolute_error" else 2)).sum()
+    assert model.report_.objective <= judged + 1e-6
+    assert model.verify(X, y) == pytest.approx(model.report_.objective)
+    assert model.report_.start == "cart"
+
+
+def test_without_time_a_table_with_gaps_and_words_has_the_tree_of_cart(monkeypatch):
+    wait_for_cart_alone(monkeypatch)
+    X, step, random = steps(4)
+    X[random.random(X.shape) < 0.1] = np.nan
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(
+        town=np.where(random.random(len(X)) < 0.5, "Bern", np.where(step < 8, "Ulm", "Genf")))
+    y = (step + (frame["town"] == "Bern").to_numpy()) % 3
+    for rows in (X, frame):
+        model = MurTreeClassifier(5, time_limit=1e-9).fit(rows, y)
+        judged = CARTClassifier(max_depth=5, random_state=0).fit(rows, y).report_.objective
+        assert model.report_.objective <= judged
+        assert model.verify(rows, y) == model.report_.objective == np.count_nonzero(
+            model.predict(rows) != y)
+        assert model.report_.start == "cart"
+
+
+def test_a_search_that_ends_gives_the_better_of_its_columns_and_those_of_cart():
+    X, step, _ = steps(5, levels=8)
+    y = (step * 5 % 8).astype(float)
+    free = MurTreeRegressor(3).fit(X, y)
+    limited = MurTreeRegressor(3, time_limit=600).fit(X, y)
+    grown = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, y)
+    judged = ((grown.predict(X) - y) ** 2).sum()
+    assert free.report_.objective > judged >= limited.report_.objective - 1e-6
+    assert limited.report_.status == "optimal" and limited.report_.start == "cart"
+    tested = set(grown.tree_.threshold[grown.tree_.feature >= 0])
+    np.testing.assert_allclose(limited.binarizer_.threshold_, sorted(tested), rtol=1e-6)
+    given = MurTreeRegressor(3, binarizer=QuantileBinarizer(), time_limit=600).fit(X, y)
+    assert given.report_.objective == free.report_.objective        # the columns are given
+
+
+def test_a_limit_that_is_not_reached_keeps_the_columns_where_cart_is_worse():
+    random = np.random.default_rng(6)
+    X = random.random((300, 3))
+    y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
+    free, limited = (MurTreeClassifier(2, time_limit=limit).fit(X, y) for limit in (None, 600))
+    assert limited.report_.objective == free.report_.objective < cart_errors(X, y, 2)
+    assert limited.report_.proof == free.report_.proof and limited.report_.start is None
+    assert type(limited.binarizer_) is AutoBinarizer
+
+
+def cart_errors(X, y, depth):
+    return np.count_nonzero(cart_with_the_weight(X, y, depth) != y)
+
+
+@pytest.mark.parametrize("objective", ["errors", "gini", "f1"])
+def test_many_columns_are_first_looked_at_by_halves(objective, monkeypatch):
+    monkeypatch.setattr(module, "FEW_COLUMNS", 10)
+    real, seen = module.Run.solver_of, []
+
+    def watched(self, depth, nodes):
+        solver = real(self, depth, nodes)
+        see = solver.see
+        solver.see = lambda columns, family: (seen.append(len(columns)), see(columns, family))
+        return solver
+
+    X, y = table(7, 150, 44)
+    free = MurTreeClassifier(3, objective=objective).fit(X, y)
+    monkeypatch.setattr(module.Run, "solver_of", watched)
+    model = MurTreeClassifier(3, objective=objective, time_limit=600).fit(X, y)
+    assert seen[:2] == [11, 22]
+    assert model.report_.status == "optimal"
+    assert model.report_.objective == pytest.approx(free.report_.objective)
+
+
+def test_the_trees_over_few_columns_are_there_when_time_is_over(monkeypatch):
+    monkeypatch.setattr(module, "FEW_COLUMNS", 10)
+    real = module.Run.look_at_few
+    X, y = table(8, 300, 44)
+    monkeypatch.setattr(module.Run, "quick", lambda self, clock: [])
+    monkeypatch.setattr(module.Run, "look_at_few", lambda self: (real(self), stop(self)))
+    for depth, options in ((5, {}), (6, {"max_nodes": 9}), (5, {"min_samples_leaf": 4})):
+        model = MurTreeClassifier(depth, time_limit=600, **options).fit(X, y)
+        assert "look-ahead 2 over 11 columns" in set(model.report_.trace["event"])
+        assert model.report_.objective < y.sum()
+        assert model.report_.status == "time_limit" and model.report_.lower_bound == 0
+        assert model.verify(X, y) == model.report_.objective
+
+
+def test_a_search_that_found_no_pair_in_its_first_turn_leaves_half_of_the_time_to_looks(
+        monkeypatch):
+    shares, real = [], module.Run.look_safely
+    monkeypatch.setattr(module, "TURNS", (0.0, 0.0))
+    monkeypatch.setattr(module.Run, "look_safely", lambda self, look, *share: (
+        shares.append(share), real(self, look, *share)))
+    X, y = table(9, 100, 12)
+    MurTreeClassifier(5, time_limit=600).fit(X, y)
+    assert shares == [(0.5,), (0.5,)]
+
+
+@pytest.mark.parametrize("options", [{"max_nodes": 0}, {"max_depth": 0}, {"max_leaf_nodes": 2}])
+def test_limits_below_those_of_any_split_hold_beside_cart(options, monkeypatch):
+    wait_for_cart_alone(monkeypatch)
+    X, step, _ = steps(8)
+    model = MurTreeClassifier(time_limit=1e-9, **options).fit(X, step % 3)
+    assert model.tree_.n_splits == (1 if "max_leaf_nodes" in options else 0)

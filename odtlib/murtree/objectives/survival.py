@@ -145,7 +145,8 @@ class SurvivalTree(MurTreeRegressor):
     start : {None, "cart"}, DecisionTree or fitted estimator, default=None
         Warm start; see :class:`odtlib.MurTreeRegressor`.
     time_limit : float, optional
-        Time limit in seconds; None for no limit.  The best tree found so far is then returned.
+        Time limit in seconds; None for no limit.  The best tree found so far is then returned, as
+        :class:`odtlib.MurTreeRegressor` does.
     n_jobs : int, optional
         Number of threads; None means 1 and -1 all processors.
     random_state : int, RandomState or None, default=None
