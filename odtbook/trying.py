@@ -126,12 +126,22 @@ class Question:
         gaps = np.isnan(X)
         return np.hstack([_told_apart(X), gaps[:, gaps.any(axis=0)]])
 
+    @cached_property
+    def labels(self) -> np.ndarray:
+        """The classes, or all values of a quantity."""
+        return np.unique(self.table.y)
+
+    @cached_property
+    def few(self) -> np.ndarray:
+        """Classes of too few rows to measure anything, if there are two others."""
+        return too_few(self.table.y)
+
     def row_weights(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray | None:
         """Return the weights of rows of the table by their classes; None where all weigh one."""
         y = self.table.y[rows]
         if self.weights == "balanced":
             weight = compute_sample_weight("balanced", y)
-            return np.where(np.isin(y, too_few(self.table.y)), weight.min(), weight)
+            return np.where(np.isin(y, self.few), weight.min(), weight)
         if self.weights is None:
             return None
         return np.array([self.weights[label] for label in y.tolist()])  # scikit-learn: "01" is 1
@@ -327,7 +337,7 @@ def protocol(question: Question, seconds: float, leaves: int = 2) -> dict[str, t
         return make_pipeline(StandardScaler(), LogisticRegression(
             C=1 / strength, max_iter=200) if classes else Ridge(strength))
 
-    many = min(1.0, MANY / len(np.unique(table.y))) if classes else 1.0     # each weighs little
+    many = min(1.0, MANY / len(question.labels)) if classes else 1.0     # each weighs little
     sizes = [{"max_depth": d, "price": price * many} for d in depths for price in (0.01, 0.002)]
     return {
         TREE: (searched, [{**size, "objective": objective} for size in sizes
@@ -902,7 +912,7 @@ def judge(question: Question) -> Judged:
     metrics = ["accuracy", "balanced accuracy"] if question.classes else ["R²"]
     metrics += ["cost"] * (question.metric == "cost")
     metrics.sort(key=lambda metric: metric != question.metric)
-    labels = np.unique(table.y)
+    labels = question.labels
     counted = labels if not question.classes else np.array([label for label in labels if all(
         label in table.y[fold.test] for folds in rounds for fold in folds)])
     left_out = [str(label) for label in labels if label not in counted]
@@ -1090,7 +1100,7 @@ def _fold(question, train, test, seconds, until, splits, names=None):
         make = protocol(question, seconds, leaves)[name][0]
         model, X = _fitted(question, make(train, **chosen), train, encoded)
         ended, tree = ended + stopped + _ended(model), model if name == TREE else tree
-        binary = question.classes and len(np.unique(table.y)) == len(model.classes_) == 2
+        binary = question.classes and len(question.labels) == len(model.classes_) == 2
         chance = model.predict_proba(X[test]).T if binary else None
         if binary and question.weights:         # as it would be if all rows weighed one
             chance = chance / question.row_weights()[
