@@ -1149,20 +1149,22 @@ def pays(judged: Judged) -> Lines:
     unit = " saved per row" if metric == "cost" else f" of {metric}"
 
     def against(name, other):
-        """Return how far a method is from another, or from a score, in words; whether it is better
-        (1) or worse (-1); and the most by which it may be ahead.
+        """Return how far a method is from another, or from a score, in words; what that means;
+        whether it is better (1) or worse (-1); and the most by which it may be ahead.
         """
         _, low, high = judged.interval(name, metric, other)
-        return judged.text(name, metric, other) + unit, int(low > 0) - int(high < 0), high
+        sign = int(low > 0) - int(high < 0)
+        return judged.text(name, metric, other) + unit, [
+            "too little to tell from chance." if low or high else
+            "no difference that could be told from chance.", "it is better.",
+            "it is worse."][sign], sign, high
 
-    words, said = ["too little to tell from chance.", "it is better.", "it is worse."], []
-    text, beats, _ = against(TREE, one_answer)
-    said.append("The tree is not seen to beat one leaf. " * (beats < 1)
-                + f"The optimal tree differs from one answer for all rows by {text}: "
-                + words[beats])
+    text, means, beats, _ = against(TREE, one_answer)
+    said = ["The tree is not seen to beat one leaf. " * (beats < 1)
+            + f"The optimal tree differs from one answer for all rows by {text}: {means}"]
     for other in [name for name in CARTS[1:] if name in judged.found]:
-        text, sign, _ = against(TREE, other)
-        said.append(f"The optimal tree differs from {other} by {text}: {words[sign]}")
+        text, means, sign, _ = against(TREE, other)
+        said.append(f"The optimal tree differs from {other} by {text}: {means}")
         if rule and other == SAME and (
                 ("no, expect nothing" if sign > 0 else "yes, it pays") in rule[0]):
             rule[0] += (" The rows of this table, as measured above, do not bear that out: they "
@@ -1170,13 +1172,13 @@ def pays(judged: Judged) -> Lines:
     rest = [name for name in judged.found if name not in CARTS]
     if rest:
         best = max(rest, key=lambda name: judged.interval(name, metric, TREE)[0])
-        text, sign, high = against(best, TREE)
+        text, means, sign, high = against(best, TREE)
         open_ = metric != "cost" and sign == 0 and high >= does_it_pay.LIMIT
         said.append(
             f"If nobody needs to read the model, take {best}: it is ahead of the optimal tree by "
             f"{text}." if sign > 0 else
             (f"The best of {', '.join(rest)} is {best}: it" if len(rest) > 1 else best.capitalize())
-            + f" differs from the optimal tree by {text}: {words[sign]}"
+            + f" differs from the optimal tree by {text}: {means}"
             + f" A gain of {high:.1f} points is not excluded." * bool(open_))
     top = max(judged.found, key=lambda name: judged.interval(name, metric)[0])
     if metric != "cost" and judged.interval(top, metric)[0] >= TOO_GOOD:

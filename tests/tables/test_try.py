@@ -771,6 +771,15 @@ def test_rivals_that_are_worse_are_said_to_be():
         assert len(said) == 1 and says in said[0], said
 
 
+def test_trees_of_a_quantity_that_are_the_same_are_said_not_to_differ():
+    x = np.arange(200) % 4
+    table = read_table(pd.DataFrame({"a": x, "b": np.arange(200) % 7 * 1.5, "y": x // 2 * 9.0
+                                     + np.arange(200) % 9 / 8}), "y", task="regression")
+    both = trying.TREE, trying.SAME
+    said = trying.pays(made(table, dict.fromkeys(both, 0.9), dict.fromkeys(both, table.y)))
+    assert said[1].endswith("(+0.0 to +0.0) of R²: no difference that could be told from chance.")
+
+
 def test_folds_that_agree_prove_little_where_rows_are_few():
     """Twelve rows that are all right do not prove 100 %, nor three discordant ones a gain."""
     X = pd.DataFrame({"a": np.arange(12.0), "y": ["n"] * 6 + ["p"] * 6})
