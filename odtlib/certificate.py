@@ -253,7 +253,7 @@ class Data:
     given *items*: the row, label, weight of each.
 
     ``fitted`` is an objective that is neither errors nor squares.  ``within`` is then what the rows
-    that became one cost at the least, and likewise for squares.
+    that became one cost at the least where that is known, and likewise for squares.
     """
 
     def __init__(self, model, X, y, weight, fitted=None):
@@ -288,7 +288,7 @@ class Data:
         elif self.sums:
             self.within = np.maximum(0, amount[:, 2] - amount[:, 1]**2 / np.maximum(amount[:, 0],
                                                                                     1))
-        elif fitted:
+        elif fitted and not fitted.objective.ill_conditioned:
             self.within = self._fitted_costs(amount.T)
         number = [np.bincount(self.member)] * bool(self.least > 1 or fitted)
         self.amount = np.column_stack([amount, *number, largest_cost])

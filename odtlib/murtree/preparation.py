@@ -393,6 +393,8 @@ def prepare_sums(X, fitted, *, min_samples_leaf=1, merge_columns=True, clock=Non
     numbers, n_groups = fitted.numbers, len(first)
     total = np.column_stack([np.bincount(groups, column) for column in numbers.T])
     alone = fitted.costs(total)
+    if fitted.objective.ill_conditioned:      # parts that get no slope may cost more than the whole
+        alone = np.zeros(n_groups)
     count, binary = size.astype(float), ((numbers == 0) | (numbers == 1)).all(axis=0)
     if binary.any() and len(X) - n_groups <= MAX_EQUAL_ROWS * n_groups:
         order = np.argsort(groups, kind="stable")

@@ -433,6 +433,23 @@ def test_a_line_through_rows_near_each_other_costs_what_its_tree_costs(seed):
             model.report_.objective, abs=1e-9 * (y @ y))
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_lines_on_skewed_rows_equal_a_search_without_sums_of_pairs(seed):
+    """Equal rows whose regressor hardly varies cost more alone than in a leaf with others."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([20, 64, 130]))
+    x, column = rng.lognormal(0, 3, (n, 2)), rng.integers(0, 2, (n, 3))
+    y = x[:, 0] * column[:, 0] + 10.0 ** rng.uniform(-3, 1) * rng.normal(size=n)
+    X, weight = np.column_stack([column, x]), 10.0 ** rng.uniform(-3, 3, n)
+    of_one_leaf = weight @ (y - np.average(y, weights=weight)) ** 2
+    slow = MurTreeSearch(specialised_depth_two=False, similarity_bound=False)
+    for single in (True, False):
+        options = {"binarizer": QuantileBinarizer(2), "loss": LinearLeaves([3, 4], single=single)}
+        found, wanted = (MurTreeRegressor(2, search=search, **options).fit(X, y, weight).report_
+                         for search in (None, slow))
+        assert found.objective == pytest.approx(wanted.objective, rel=0, abs=1e-9 * of_one_leaf)
+
+
 def test_lines_are_searched_by_pairs_though_a_row_is_as_the_mean_of_all():
     """The regressor of that row is rounding, of which no leaf's cost may be made."""
     rng = np.random.default_rng(0)

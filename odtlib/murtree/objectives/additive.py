@@ -85,7 +85,8 @@ class AdditiveObjective:
         likewise the bound of a row.  The search then takes less time.
 
     An objective whose cost divides by small differences of sums, as lines do, sets the attribute
-    ``ill_conditioned`` to True: then sums keep more digits, and a fit takes up to twice the time.
+    ``ill_conditioned`` to True.  Then sums keep more digits, which takes up to twice the time, and
+    equal rows tell nothing of what a tree costs at the least.
 
     Raises
     ------

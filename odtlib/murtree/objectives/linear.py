@@ -8,8 +8,7 @@ import numpy as np
 
 from .additive import AdditiveObjective
 
-FLAT = 2e-6     # a regressor that varies less than this share, beside the others, gets no slope:
-#                 costs are then right to 1e-9, as the quotient of sums that differ so little
+FLAT = 1e-6     # a regressor that varies less than this share, beside the others, gets no slope
 
 
 def one_regressor(sums):
@@ -57,8 +56,8 @@ class LinearLeaves(AdditiveObjective):
 
     The tree predicts with the lines (``tree_.slopes``).  The features must be numbers, and trees
     split them like all others.  A regressor gets no slope in a leaf where it varies, beside the
-    others, by less than 2e-6 of its squares around its mean over all rows: values that differ by
-    .3 % of their distance to that mean count as equal, since sums keep no more digits of slopes.
+    others, by less than 1e-6 of its squares around its mean over all rows: values that differ by
+    .2 % of their distance to that mean count as equal, since sums keep no more digits of slopes.
     Rows whose weights are 1e6 apart can come to this.  "Optimal" is meant among these lines.
 
     Parameters
