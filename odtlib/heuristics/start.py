@@ -92,7 +92,7 @@ def checked_start(tree, kind, X, max_depth, min_samples_leaf, refitted):
         raise ValueError(f"start is a tree of depth {tree.depth} and max_depth is {max_depth}; "
                          "give a shallower tree or raise max_depth.")
     smallest = int(np.unique(tree.apply(X), return_counts=True)[1].min())
-    if smallest < min_samples_leaf:
+    if smallest < min_samples_leaf and tree.depth > 0:      # a fit of few rows is a leaf too
         raise ValueError(f"a leaf of start holds {smallest} rows and min_samples_leaf is "
                          f"{min_samples_leaf}; give a tree with larger leaves.")
     return tree

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from odtlib import CARTClassifier, DecisionTree
+from odtlib import (
+    CARTClassifier,
+    ContinuousTreeClassifier,
+    ContinuousTreeRegressor,
+    DecisionTree,
+    MurTreeClassifier,
+    MurTreeRegressor,
+)
 from odtlib.heuristics.start import starting_tree
 
 X, Y = load_iris(return_X_y=True)
@@ -68,6 +75,16 @@ def test_what_cannot_be_a_start_is_refused(start, options, message):
         start = DecisionTree.from_nested(start)
     with pytest.raises(ValueError, match=message):
         starting_tree(start, X, Y, 3, **{"max_depth": 1, **options})
+
+
+@pytest.mark.parametrize("kind", [MurTreeClassifier, MurTreeRegressor, ContinuousTreeClassifier,
+                                  ContinuousTreeRegressor])
+def test_what_a_fit_of_too_few_rows_returns_is_a_start(kind):
+    x, y = [[0, 1], [1, 0], [1, 1]], [0, 1, 1]
+    first = kind(min_samples_leaf=5).fit(x, y)
+    again = kind(min_samples_leaf=5, start=first.tree_).fit(x, y)
+    assert first.tree_.n_nodes == again.tree_.n_nodes == 1
+    assert again.report_.objective == first.report_.objective > 0
 
 
 def test_trees_of_another_kind_or_other_columns_are_refused():
