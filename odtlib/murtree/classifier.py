@@ -103,7 +103,8 @@ class MurTreeClassifier(CertifiedColumns, GoodTreesMixin, BudgetPathMixin, Binar
         features uncut or makes evenly fewer columns, and no bound but zero is known.  Where CART's
         tree of the table itself is better (of depth 8 without a depth, and at most 256 leaves), the
         columns are its tests: ``report_.start`` is then "cart", and ``binarizer_`` has them.  It is
-        not grown where ``binarizer`` is no word, nor with limits on splits or ``max_disparity``.
+        not grown where ``binarizer`` is "mdlp" or no word, nor with limits on splits or
+        ``max_disparity``.
     n_jobs : int, optional
         Number of threads; None means 1 and -1 all processors.  They share the splits of the root.
     random_state : int, RandomState or None, default=None

@@ -26,6 +26,7 @@ BINNED_COPIES = 4       # of all rows, as often as their weights say, that a bin
 LARGE_DEPTH = 8         # from here on a search without a depth takes less time, if splits cost
 ROWS_AT_A_TIME = 2 ** 16        # that go down a tree together: more need memory, not less time
 
+CUTS_OF_ANY_KIND = "auto", "quantile", "all"     # whoever asks for MDLP wants its cuts
 DEPTH_OF_CART = 8       # of trees without a depth; it has 2**8 leaves at the most
 
 PathEntry = namedtuple("PathEntry", "max_nodes objective optimal tree")
@@ -227,7 +228,7 @@ class BudgetPathMixin:
         It takes the seconds to wait, and returns None where they do not suffice.  There is none
         without a time limit, where the columns are given, and where splits or trees are limited.
         """
-        if self.time_limit is None or not isinstance(self.binarizer, str) \
+        if self.time_limit is None or self.binarizer not in CUTS_OF_ANY_KIND \
                 or self._split_limit == 0 or hasattr(self.search, "run_of") \
                 or limits_splits(self.search) \
                 or getattr(self, "max_disparity", None) is not None:

@@ -61,8 +61,7 @@ def test_evenly_fewer_columns_where_all_take_too_long(monkeypatch):
     assert np.bincount(some.feature_).tolist() == [5] * 6
 
 
-@pytest.mark.parametrize("binarizer", [MDLPBinarizer(), QuantileBinarizer(),
-                                       ThresholdBinarizer()])
+@pytest.mark.parametrize("binarizer", ["mdlp", QuantileBinarizer(), ThresholdBinarizer()])
 def test_no_time_for_a_given_binariser_leaves_a_leaf(binarizer, monkeypatch):
     monkeypatch.setattr("odtlib.binarize.MOMENT_CELLS", 479)
     X = np.random.default_rng(0).normal(size=(80, 6))
