@@ -195,7 +195,10 @@ class BudgetPathMixin:
         outcome = self._solve_over(columns, X, y, sample_weight, clock, task, **given)
         if cart is None or outcome.report.objective == 0 or outcome.report.ended == "interrupted":
             return outcome
-        tree = cart(max(clock.remaining, FINISHING))
+        try:
+            tree = cart(max(clock.remaining, FINISHING))
+        except KeyboardInterrupt:               # what was found is there
+            return outcome
         if tree is None or tree.n_splits == 0:
             return outcome
         cuts, rival, now = defaultdict(list), copy(self), copy(clock)

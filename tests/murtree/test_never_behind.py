@@ -335,3 +335,17 @@ def test_limits_below_those_of_any_split_hold_beside_cart(options, monkeypatch):
     X, step, _ = steps(8)
     model = MurTreeClassifier(time_limit=1e-9, **options).fit(X, step % 3)
     assert model.tree_.n_splits == (1 if "max_leaf_nodes" in options else 0)
+
+
+def test_ctrl_c_while_cart_grows_leaves_what_was_found(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 4)), rng.integers(0, 2, 200)
+
+    def wait(seconds):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MurTreeClassifier, "_growing_cart", lambda self, *rows: wait)
+        model = MurTreeClassifier(2, time_limit=600).fit(X, y)
+    assert model.report_.status == "optimal"
+    assert model.report_.objective == MurTreeClassifier(2).fit(X, y).report_.objective
