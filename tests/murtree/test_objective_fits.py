@@ -226,6 +226,7 @@ def own(cost, **others):
     (own(fails_below_six), "leaf_cost .* ends in ValueError .too few. for"),
     (own(lambda s: s[2], row_bound=lambda row, low, high: 0.9 * row[2]), "row_bound .* adds"),
     (own(lambda s: s[2], row_bound=lambda row, low, high: np.nan), "row_bound .* is nan"),
+    (own(lambda s: s[2], row_bound=lambda row, low, high: np.inf), "row_bound .* is inf"),
     (own(lambda s: s[2], row_bound=lambda row, low, high: row[7]), "row_bound .* IndexError"),
     (AdditiveObjective(lambda X, y, w: w[:, None] * y[:, None], lambda s: s[0]),
      "has no leaf_value"),

@@ -78,8 +78,9 @@ class AdditiveObjective:
     row_bound : callable, optional
         ``row_bound(row, low, high)`` returns what a row with the numbers ``row`` may cost at the
         most in a leaf, of trees over rows whose numbers, divided by their first, lie between
-        ``low`` and ``high``.  It is compiled, and bounds subproblems by similar ones.  None, the
-        default, where nothing is known: the search does without.
+        ``low`` and ``high``.  It is compiled, and bounds subproblems by similar ones.  Rows with
+        equal columns come added up as one, so it must hold for such sums of rows too, and be
+        finite.  None, the default, where nothing is known: the search does without.
     adds_last : bool, default=False
         Whether the last sum enters the cost as it is, as in ``sums[-1] + f(sums[:-1])``, and
         likewise the bound of a row.  The search then takes less time.
@@ -374,7 +375,7 @@ class FittedObjective:
                 share = some[rows] / some[rows, :1]
             bound = self._as_written("row_bound", row, share.min(axis=0), share.max(axis=0))
             without, cost = self.costs(np.array([whole - row, whole]))
-            if not cost - without <= bound + PROOF * (self.scale + abs(cost)):
+            if not cost - without <= bound + PROOF * (self.scale + abs(cost)) < np.inf:
                 raise ValueError(
                     f"row_bound of {self.objective!r} is {bound:g} for the row "
                     f"{np.array2string(row, threshold=9)}, which adds {cost - without:g} to what a "
