@@ -228,6 +228,10 @@ def own(cost, **others):
     (own(lambda s: s[2], row_bound=lambda row, low, high: np.nan), "row_bound .* is nan"),
     (own(lambda s: s[2], row_bound=lambda row, low, high: np.inf), "row_bound .* is inf"),
     (own(lambda s: s[2], row_bound=lambda row, low, high: row[7]), "row_bound .* IndexError"),
+    # right for each row; equal rows come added up, and what they cost beside their mean is missing
+    (own(lambda s: s[2] - s[1] ** 2 / s[0] if s[0] > 0 else 0.0, row_bound=lambda row, low, high:
+         row[0] * max((row[1] / row[0] - low[1]) ** 2, (high[1] - row[1] / row[0]) ** 2)),
+     "row_bound .* for the sum of 3 rows .* adds"),
     (AdditiveObjective(lambda X, y, w: w[:, None] * y[:, None], lambda s: s[0]),
      "has no leaf_value"),
     *((AdditiveObjective(lambda X, y, w: w[:, None] * y[:, None] ** 2, lambda s: s[0], value),

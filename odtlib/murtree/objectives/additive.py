@@ -7,6 +7,7 @@ from collections.abc import Hashable
 from copy import copy
 from functools import lru_cache
 from inspect import getclosurevars, isfunction, ismethod
+from itertools import product
 from math import fsum
 from numbers import Integral
 from types import ModuleType
@@ -27,6 +28,7 @@ MAKE = {"leaf_cost": _additive.costing, "row_bound": _additive.bounding}
 DRAWS = 200             # pairs of sets of rows that are drawn to check a cost
 AS_WRITTEN = 20         # of these sets, whose cost is asked of the function before it is compiled
 CHECKED_ROWS = 500      # of so many rows
+EQUAL_ROWS = 3          # that come as one where a bound is tried
 ROUNDINGS = 45          # of a sum and its logarithm, in the cost of a leaf
 
 
@@ -368,15 +370,20 @@ class FittedObjective:
         ``some`` are numbers of rows, ``sets`` (n, n_some) which of them are in each leaf, and
         ``last`` (n,) a row of it, where it has any.
         """
-        filled = sets.any(axis=1)
-        for rows, row in zip(sets[filled], some[last[filled]], strict=True):
-            whole = some[rows].sum(axis=0)
+        filled = np.flatnonzero(sets.any(axis=1))
+        for k, n_equal in product(filled, (1, EQUAL_ROWS)):
+            # rows with equal features come as one: so do the first of these, with the last
+            others = np.setdiff1d(np.flatnonzero(sets[k]), last[k])
+            as_one, others = np.append(others[:n_equal - 1], last[k]), others[n_equal - 1:]
+            row = some[as_one].sum(axis=0)
+            numbers = np.vstack([row, some[others]])
             with np.errstate(divide="ignore", invalid="ignore"):
-                share = some[rows] / some[rows, :1]
+                share = numbers / numbers[:, :1]
             bound = self._as_written("row_bound", row, share.min(axis=0), share.max(axis=0))
-            without, cost = self.costs(np.array([whole - row, whole]))
+            without, cost = self.costs(np.array([some[others].sum(axis=0), numbers.sum(axis=0)]))
             if not cost - without <= bound + PROOF * (self.scale + abs(cost)) < np.inf:
+                rows = "the row" if len(as_one) == 1 else f"the sum of {len(as_one)} rows"
                 raise ValueError(
-                    f"row_bound of {self.objective!r} is {bound:g} for the row "
+                    f"row_bound of {self.objective!r} is {bound:g} for {rows} "
                     f"{np.array2string(row, threshold=9)}, which adds {cost - without:g} to what a "
                     "leaf costs; return the most that it can cost in any leaf.")
