@@ -231,7 +231,7 @@ def own(cost, **others):
     # right for each row; equal rows come added up, and what they cost beside their mean is missing
     (own(lambda s: s[2] - s[1] ** 2 / s[0] if s[0] > 0 else 0.0, row_bound=lambda row, low, high:
          row[0] * max((row[1] / row[0] - low[1]) ** 2, (high[1] - row[1] / row[0]) ** 2)),
-     "row_bound .* for the sum of 3 rows .* adds"),
+     "row_bound .* for a sum of up to 3 rows .* adds"),
     (AdditiveObjective(lambda X, y, w: w[:, None] * y[:, None], lambda s: s[0]),
      "has no leaf_value"),
     *((AdditiveObjective(lambda X, y, w: w[:, None] * y[:, None] ** 2, lambda s: s[0], value),

@@ -370,19 +370,20 @@ class FittedObjective:
         ``some`` are numbers of rows, ``sets`` (n, n_some) which of them are in each leaf, and
         ``last`` (n,) a row of it, where it has any.
         """
-        filled = np.flatnonzero(sets.any(axis=1))
-        for k, n_equal in product(filled, (1, EQUAL_ROWS)):
+        for k, n_equal in product(np.flatnonzero(sets.any(axis=1)), (1, EQUAL_ROWS)):
             # rows with equal features come as one: so do the first of these, with the last
-            others = np.setdiff1d(np.flatnonzero(sets[k]), last[k])
-            as_one, others = np.append(others[:n_equal - 1], last[k]), others[n_equal - 1:]
-            row = some[as_one].sum(axis=0)
-            numbers = np.vstack([row, some[others]])
+            inside = sets[k].copy()
+            inside[last[k]] = False
+            others = inside.nonzero()[0]
+            row = some[last[k]] + some[others[:n_equal - 1]].sum(axis=0)
+            others = some[others[n_equal - 1:]]
+            numbers = np.vstack([row, others])
             with np.errstate(divide="ignore", invalid="ignore"):
                 share = numbers / numbers[:, :1]
             bound = self._as_written("row_bound", row, share.min(axis=0), share.max(axis=0))
-            without, cost = self.costs(np.array([some[others].sum(axis=0), numbers.sum(axis=0)]))
+            without, cost = self.costs(np.array([others.sum(axis=0), numbers.sum(axis=0)]))
             if not cost - without <= bound + PROOF * (self.scale + abs(cost)) < np.inf:
-                rows = "the row" if len(as_one) == 1 else f"the sum of {len(as_one)} rows"
+                rows = "the row" if n_equal == 1 else f"a sum of up to {n_equal} rows"
                 raise ValueError(
                     f"row_bound of {self.objective!r} is {bound:g} for {rows} "
                     f"{np.array2string(row, threshold=9)}, which adds {cost - without:g} to what a "
