@@ -346,7 +346,7 @@ class Data:
         # As in ``odtbook.check_costs``, and twice or four times as much, as sums and costs may be
         # rounded in another way there.
         if self.objective == "given":
-            slop = 2 * max(2.0**-30 * root, PROOF * fitted.scale)
+            slop = 2 * max(2.0**-30 * root, fitted.change)
         else:
             digits = 4 + np.log(total.max() / sizes.min()) if len(sizes) else 0.0
             slop = 4 * total.sum() * digits * 2.0**-50 * (16 + len(total))

@@ -455,6 +455,21 @@ def test_lines_on_skewed_rows_equal_a_search_without_sums_of_pairs(seed):
         assert found.objective == pytest.approx(wanted.objective, rel=0, abs=1e-9 * of_one_leaf)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_lines_that_all_rows_nearly_lie_on_are_found_again_in_other_sums(seed):
+    """What is left of the squares is less than their rounding in sums: a subtree became a leaf."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([65, 130, 300]))
+    column = rng.integers(0, 2, (n, 4))
+    x = rng.integers(-3, 4, n) + 1e-5 * rng.normal(size=n)
+    y = 10.0 ** rng.uniform(3, 4.5) * x + rng.normal(size=n) + column @ [1, 2, -1, 0.5]
+    X = np.column_stack([column, x])
+    for nodes in range(5, 14):
+        model = MurTreeRegressor(4, max_nodes=nodes, binarizer=QuantileBinarizer(2),
+                                 loss=LinearLeaves([4], single=True)).fit(X, y)
+        assert model.verify(X, y) == pytest.approx(model.report_.objective, rel=1e-3)
+
+
 def test_lines_are_searched_by_pairs_though_a_row_is_as_the_mean_of_all():
     """The regressor of that row is rounding, of which no leaf's cost may be made."""
     rng = np.random.default_rng(0)

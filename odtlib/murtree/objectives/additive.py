@@ -213,7 +213,8 @@ def _compilations():
 class FittedObjective:
     """An objective and the numbers of the rows of one fit.
 
-    ``numbers`` are (n_rows, K); ``scale`` is what a single leaf costs, one where that is nothing.
+    ``numbers`` are (n_rows, K); ``scale`` is what a single leaf costs, one where that is nothing,
+    and ``change`` the rounding of that cost.
     """
 
     def __init__(self, objective, X, y, weight, names=None):
@@ -231,11 +232,13 @@ class FittedObjective:
         sums, sizes = self.numbers.sum(axis=0), np.abs(self.numbers).sum(axis=0)
         cost = float(self.costs(sums[None])[0])
         # Sums of terms that cancel out leave so much rounding, and a cost's own terms as much.
-        change = self._rounding(sums, sizes)
+        self.change = change = self._rounding(sums, sizes)
+        # The last number may be a cost: a part may cost that much, and other terms lose as much.
+        most = sizes[-1] if objective.ill_conditioned and self.adds_last else 0.0
         sizes = sizes[-1:] if self.adds_last and sizes[-1] > 0 else sizes[sizes > 0]
         floor = 0.1 * NOTHING * sizes.min(initial=np.inf) if len(sizes) else 0.0
         self.scale = cost if cost > floor else floor / NOTHING or 1.0
-        self.scale = float(max(self.scale, change / PROOF))
+        self.scale = float(max(self.scale, change / PROOF, most))
         if not objective.leaf_cost.__module__.startswith("odtlib."):
             self._check(cost)
         self.n_values = None

@@ -58,7 +58,8 @@ class LinearLeaves(AdditiveObjective):
     split them like all others.  A regressor gets no slope in a leaf where it varies, beside the
     others, by less than 1e-6 of its squares around its mean over all rows: values that differ by
     .2 % of their distance to that mean count as equal, since sums keep no more digits of slopes.
-    Rows whose weights are 1e6 apart can come to this.  "Optimal" is meant among these lines.
+    Rows whose weights are 1e6 apart can come to this.  "Optimal" is meant among these lines, and up
+    to 1e-9 of the squares of the targets around their mean.
 
     Parameters
     ----------
