@@ -308,7 +308,10 @@ def cost_of_leaf(shape, amounts, n_rows, lists, n_members, sides):
 
 @njit(**INNER)
 def number_of(shape, n_free, c, amounts, n_rows, r):
-    """Return number ``c`` of row ``r`` (int); the other arguments are the module docstring's."""
+    """Return number ``c`` of row ``r`` (int) of the node.
+
+    ``shape``, ``n_free``, ``amounts`` and ``n_rows`` are those of the module's docstring.
+    """
     rest = shape[LINE_OF + n_free + c]
     return (amounts[shape[LINE_OF + c] * n_rows + r]
             + (amounts[rest * n_rows + r] if rest >= 0 else 0.0))

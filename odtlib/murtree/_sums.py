@@ -107,7 +107,10 @@ def behind(shape):
 
 @njit(**INNER)
 def room_behind(shape):
-    """Return where the room of :func:`sum_line` begins behind the pairs of a child."""
+    """Return where the room of :func:`sum_line` begins behind the pairs of a child.
+
+    ``shape`` is that of the module's docstring.
+    """
     return shape[N_LINES] * shape[N_COLUMNS] * shape[N_COLUMNS]
 
 
@@ -152,7 +155,10 @@ def list_members(blocks, width, n_rows, feature, side, lists):
 
 @njit(**INNER)
 def packed_at(n_rows, width):
-    """Return the first line of ``lists``, of ``width`` words, behind the list of members."""
+    """Return the first line of ``lists``, of ``width`` words, behind the list of members.
+
+    ``n_rows`` is that of the module's docstring.
+    """
     return (n_rows + width - 1) // max(width, 1)
 
 
@@ -161,8 +167,8 @@ def pack_members(local_bits, amounts, n_rows, n_counted, lists, n_members, width
     """Pack the members behind their list, in lines of ``width`` from :func:`packed_at` on.
 
     That is a line for 64 rows; one that has -1 for each column of more than half of them, else 0;
-    and, for each counted line, words of the members that it counts.  The arguments are those of the
-    module's docstring; ``lists`` is written.
+    and, for each of ``n_counted`` (int) counted lines, words of the members that it counts.  The
+    other arguments are those of the module's docstring; ``lists`` is written.
     """
     first_word = packed_at(n_rows, width)
     last_word = pack_rows(local_bits, width // 8, lists, np.int64(0), n_members, lists, width,
