@@ -216,6 +216,10 @@ class BudgetPathMixin:
                 return outcome
             if clock.expired:
                 break
+        # What is optimal over the tests of CART is not so over the columns that were not searched.
+        maker.complete_ = self._has_all_columns and outcome.report.status == "optimal"
+        if not maker.complete_:
+            other.report.ended = outcome.report.ended
         self.binarizer_, other.report.start = maker, "cart"
         return other
 

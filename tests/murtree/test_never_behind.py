@@ -270,6 +270,23 @@ def test_a_search_that_ends_gives_the_better_of_its_columns_and_those_of_cart():
     assert given.report_.objective == free.report_.objective        # the columns are given
 
 
+def test_the_optimum_over_the_tests_of_cart_is_none_over_columns_that_were_not_searched(
+        monkeypatch):
+    X, step, _ = steps(5, levels=8)
+    y, real, ended = (step * 5 % 8).astype(float), MurTreeRegressor._solve_over, []
+
+    def first_without_time(self, columns, X, y, weight, clock, *given):
+        outcome = real(self, columns, X, y, weight, clock if ended else Clock(1e-9), *given)
+        ended.append(outcome.report.status)
+        return outcome
+
+    monkeypatch.setattr(MurTreeRegressor, "_solve_over", first_without_time)
+    report = MurTreeRegressor(3, time_limit=600).fit(X, y).report_
+    assert ended[0] == "time_limit" and ended[-1] == "optimal" and report.start == "cart"
+    assert report.status == report.ended == "time_limit"
+    assert report.lower_bound == 0 and report.proof == ""
+
+
 def test_a_limit_that_is_not_reached_keeps_the_columns_where_cart_is_worse():
     random = np.random.default_rng(6)
     X = random.random((300, 3))
