@@ -210,14 +210,7 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
     """
     if table.report.unusable:
         raise Unusable(table.report.unusable)
-    for option, value, least in (
-            ("--depth", max_depth, 1), ("--leaves", max_leaf_nodes, 2), ("--seed", seed, 0)):
-        if value is not None and value < least:
-            raise ValueError(f"{option} is {value}; give a whole number of at least {least}.")
-    if seed >= 2**32:
-        raise ValueError(f"--seed is {seed}; give a number below {2**32}.")
-    if not 0 < seconds <= 1e9:
-        raise ValueError(f"--time is {seconds}; give seconds, more than 0 and up to 1e9.")
+    _check_numbers(max_depth, max_leaf_nodes, seed, seconds)
     depths = [max_depth] if max_depth else list(range(1, DEPTH + 1))
     limits = [f"a depth of at most {depths[-1]}" + ", chosen by cross-validation," * (
         not max_depth), *[f"at most {max_leaf_nodes} leaves"] * bool(max_leaf_nodes)]
@@ -277,6 +270,18 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
             for label, value in costs.items()) + ".")
     return Question(table, metric, weights, costs, depths, max_leaf_nodes, objectives, seed, clock,
                     Lines(lines))
+
+
+def _check_numbers(max_depth, max_leaf_nodes, seed, seconds):
+    """Refuse options of :func:`ask` that are out of range."""
+    for option, value, least in (
+            ("--depth", max_depth, 1), ("--leaves", max_leaf_nodes, 2), ("--seed", seed, 0)):
+        if value is not None and value < least:
+            raise ValueError(f"{option} is {value}; give a whole number of at least {least}.")
+    if seed >= 2**32:
+        raise ValueError(f"--seed is {seed}; give a number below {2**32}.")
+    if not 0 < seconds <= 1e9:
+        raise ValueError(f"--time is {seconds}; give seconds, more than 0 and up to 1e9.")
 
 
 def _by_label(given, labels, target):

@@ -361,6 +361,12 @@ def power_of_two(number):
     return 2.0 ** np.ceil(np.log2(np.maximum(number, np.finfo(float).smallest_subnormal)))
 
 
+def leading_digits(numbers):
+    """Return numbers, (n, K), rounded so that their sums over any rows are exact."""
+    step = power_of_two(np.abs(numbers).sum(axis=0) / EXACT)
+    return step * np.rint(numbers / step)
+
+
 def rounds_off(costs, numbers, n_free, scale, share=EPS):
     """Tell whether sums of all rows lose what a leaf with a single row costs.
 
@@ -412,11 +418,9 @@ def prepare_sums(X, fitted, *, min_samples_leaf=1, merge_columns=True, clock=Non
     uneven = fitted.objective.ill_conditioned or rounds_off(
         fitted.costs, numbers, n_free, fitted.scale)
     if uneven:                           # sums of the leading digits are exact
-        step = power_of_two(np.abs(leading).sum(axis=0) / EXACT)
-        first_digits = step * np.rint(leading / step)
-        if not rounds_off(fitted.costs, numbers, n_free, fitted.scale,
-                          len(number) * EPS ** 2):
-            leading, rest = first_digits, leading - first_digits
+        if not rounds_off(fitted.costs, numbers, n_free, fitted.scale, len(number) * EPS ** 2):
+            leading = leading_digits(leading)
+            rest = numbers[:, :n_free] - leading
     split = rest.any(axis=0)
     lines, n_counted, of_number, places = lines_of(
         np.hstack([leading, rest[:, split]]),

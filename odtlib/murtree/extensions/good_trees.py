@@ -39,7 +39,14 @@ from odtlib.tolerance import PROOF
 from odtlib.tree import DecisionTree
 
 from ..options import MurTreeSearch, memory_limit_alone
-from ..preparation import EXACT, grouped_rows, pair_sums, power_of_two, set_name
+from ..preparation import (
+    EXACT,
+    grouped_rows,
+    leading_digits,
+    pair_sums,
+    power_of_two,
+    set_name,
+)
 from ..run import Run
 from ._good_kernels import ROUNDED, Leaves, all_pairs, count_two, judge_leaves, room_for
 
@@ -77,8 +84,7 @@ def _leaves_and_amounts(problem, solver, nodes):
         return leaves, np.column_stack([of_class, weights[:, 1]]), slack
     amounts = np.column_stack([sums.numbers(weights), weights[:, -2]])
     if not sums.uneven:
-        step = power_of_two(np.abs(amounts).sum(axis=0) / EXACT)
-        amounts = step * np.rint(amounts / step)
+        amounts = leading_digits(amounts)
     slack = PROOF * scale
     unit = float(power_of_two(slack / (8 * (nodes + 1))))
     leaves = Leaves(sums.kernels[3], sums.n_sums, unit, 0.0)
