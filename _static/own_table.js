@@ -208,6 +208,7 @@
     }
 
     function stop() {
+      clearTimeout(waits);                     // of a slider that was moved just before
       end?.();
       end = null;
       working.hidden = true;
