@@ -199,17 +199,17 @@ def test_a_long_search_can_be_stopped_and_says_so(show, tmp_path):
     move = "input => { input.value = 16; input.dispatchEvent(new Event('input')); }"
     page.eval_on_selector("#own-table-result input[type=range]", move)
     # With sixteen leaves, depth 4 lasts many times as long as the rest of this test.
-    page.wait_for_function("document.querySelector('#own-table-result output').textContent.startsWith('Depth 4')")
+    page.wait_for_function(
+        "document.querySelector('#own-table-result output').textContent.startsWith('Depth 4')")
     page.get_by_role("button", name="Stop").click()
     assert "without a proof" in page.inner_text("#own-table-result")
     assert page.get_attribute("#own-table-result", "data-done") == "false"
     page.eval_on_selector("#own-table-result input[type=range]", move)
     page.get_by_role("button", name="Stop").wait_for()
     page.eval_on_selector("#own-table-result", """result => {
-        const slider = result.querySelector("input[type=range]"), [stop] = [...result.querySelectorAll("button")]
-            .filter(button => button.textContent === "Stop");
-        slider.dispatchEvent(new Event("input"));
-        stop.click();
+        result.querySelector("input[type=range]").dispatchEvent(new Event("input"));
+        const stop = button => button.textContent === "Stop";
+        [...result.querySelectorAll("button")].find(stop).click();
     }""")
     page.wait_for_timeout(500)                   # a slider starts a search after 150 ms
     assert page.get_by_role("button", name="Stop").is_hidden()
