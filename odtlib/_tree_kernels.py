@@ -24,3 +24,28 @@ def apply(X, feature, threshold, child, missing_left, leaf):
             node = child[2 * node + right]
             tested = feature[node]
         leaf[row] = node
+
+
+@njit(cache=True, nogil=True)
+def sum_nodes(ranks, labels, weights, feature, cut, left, right, value, low, high):
+    """Send rows down a tree; write what reaches each node, and the ranks on both sides of its cut.
+
+    ``ranks`` is (n_features, n_rows) int32; ``labels``, int64, and ``weights``, float64, are
+    (n_rows,).  By node, int64: ``feature`` (negative at a leaf), the greatest rank ``cut`` that
+    goes left, and the children ``left`` and ``right``.  ``value``, (n_nodes, n_classes) float64,
+    receives weights of classes on zeros; ``low`` and ``high``, (n_nodes,) int64, the greatest rank
+    that goes left and the least that does not, where they are above and below what they hold.
+    """
+    for row in range(len(labels)):
+        node = 0
+        while True:
+            value[node, labels[row]] += weights[row]
+            if feature[node] < 0:
+                break
+            rank = ranks[feature[node], row]
+            if rank <= cut[node]:
+                low[node] = max(low[node], rank)
+                node = left[node]
+            else:
+                high[node] = min(high[node], rank)
+                node = right[node]

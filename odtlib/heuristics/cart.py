@@ -51,9 +51,10 @@ def single_leaf(X, y, n_classes, sample_weight, label=None):
 
 
 def warm_up_trees():
-    """Compile what trees need to predict; return the seconds that it took."""
+    """Compile what trees need to grow and to predict; return the seconds that it took."""
     X, y = np.array([[0.0], [1.0]]), np.array([0, 1])
-    return warm_up("trees", _tree_kernels.apply, lambda: single_leaf(X, y, 2, None).predict(X))
+    return warm_up("trees", _tree_kernels.apply,
+                   lambda: RankedRows(X, y, 2).tree(ONE_LEAF).predict(X))
 
 
 def cart_nodes(rows, random_state, chosen=None, *, targets=None, max_depth, clock=None,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from odtlib._tree_kernels import sum_nodes
 from odtlib.report import Clock
 from odtlib.tree import LEAF, DecisionTree, midpoint
 
@@ -116,21 +117,14 @@ class RankedRows:
                 stack += nodes[node, :1:-1].tolist()
         place = np.zeros(len(nodes), np.int64)
         place[order] = np.arange(n := len(order))
-        feature, cut, *children = nodes[order].T
+        feature, cut, *children = np.ascontiguousarray(nodes[order].T)
         inner, children = feature >= 0, [place[child] for child in children]
         # the ranks on both sides of each cut; without rows on one side any two neighbours will do
         low, high = np.full(n, -1), np.full(n, NO_RANK)
         value = np.zeros((n, self.n_classes))
-        at, rows = np.zeros(self.n_rows, np.int64), np.arange(self.n_rows)
-        while len(rows):                # all rows go down a level
-            value += np.bincount(self.n_classes * at + self.labels[rows], self.weights[rows],
-                                 value.size).reshape(value.shape)
-            rows, at = rows[inner[at]], at[inner[at]]
-            ranks = self.ranks[feature[at], rows]
-            goes_left = ranks <= cut[at]
-            np.maximum.at(low, at[goes_left], ranks[goes_left])
-            np.minimum.at(high, at[~goes_left], ranks[~goes_left])
-            at = np.where(goes_left, children[0][at], children[1][at])
+        sum_nodes(self.ranks, self.labels.astype(np.int64, copy=False),
+                  self.weights.astype(np.float64, copy=False), feature, cut, *children, value, low,
+                  high)
         split, low, high = feature[inner], low[inner], high[inner]
         sizes = np.array([len(values) for values in self.values], int)
         one_sided = (low < 0) | (high == NO_RANK)
