@@ -55,7 +55,6 @@ from odtlib._numba.vector import (
     add_where,
     bitwise_and,
     call_at,
-    keep_where_at_least,
     load32,
     lowest_bit,
     population_count,
@@ -79,7 +78,7 @@ from ._kernels import (
     best_sizes,
     pack_rows,
 )
-from ._weights import open_rows
+from ._weights import mark_frequent, open_rows, sum_pairs
 
 # Entries of ``shape`` in place of the weights of classes, and behind: how many lines there are, how
 # many of the first of them are counted, which has the number of rows; the addresses of the kernels
@@ -107,7 +106,7 @@ def behind(shape):
 
 @njit(**INNER)
 def room_behind(shape):
-    """Return where the room of :func:`sum_line` begins behind the pairs of a child.
+    """Return where the room of :func:`sum_pairs` begins behind the pairs of a child.
 
     ``shape`` is that of the module's docstring.
     """
@@ -173,13 +172,7 @@ def pack_members(local_bits, amounts, n_rows, n_counted, lists, n_members, width
     first_word = packed_at(n_rows, width)
     last_word = pack_rows(local_bits, width // 8, lists, np.int64(0), n_members, lists, width,
                           first_word)
-    half = spread_like(load32(lists, 0), n_members // 2)
-    for first in range(0, width, 32):
-        ones = zeros_like(half)
-        for w in range(first_word, last_word):
-            ones = add(ones, population_count(load32(lists, w * width + first)))
-        store(lists, last_word * width + first, keep_where_at_least(
-            zeros_like(half), half, ones, spread_like(half, -1)))
+    mark_frequent(lists, first_word, last_word, width, n_members)
     counted = (last_word + 1) * width
     for c in range(n_counted):
         for start in range(0, n_members, 64):
@@ -191,13 +184,13 @@ def pack_members(local_bits, amounts, n_rows, n_counted, lists, n_members, width
 
 
 @njit(**INNER)
-def count_line(lists, first_word, counted, n_words, n_active, width, singles, single, pairs, base):
-    """Count for each pair of columns the members of a line that counts, and for each column.
+def count_line(lists, first_word, counted, n_words, n_active, width, pairs, base):
+    """Count for each pair of columns the members of a line that counts.
 
     ``first_word`` (int) is where the packed members begin, in lines of ``width``, ``n_words`` (int)
-    of them; ``counted`` (int) is where the bits of the line begin.  ``singles`` from ``single``
-    (int) on and the square of ``pairs`` from ``base`` (int) on, where ``j >= i``, are written.  The
-    other arguments are those of the module's docstring.
+    of them; ``counted`` (int) is where the bits of the line begin.  The square of ``pairs`` from
+    ``base`` (int) on, where ``j >= i``, is written.  The other arguments are those of the module's
+    docstring.
     """
     for i in range(n_active):
         for first in range(i // 32 * 32, width, 32):
@@ -208,48 +201,6 @@ def count_line(lists, first_word, counted, n_words, n_active, width, singles, si
                     spread_like(count, read(lists, line + i) & read(lists, counted + w)),
                     load32(lists, line + first))))
             store(pairs, base + i * width + first, to_floats(count))
-    for i in range(width):
-        singles[single + i] = pairs[base + i * width + i] if i < n_active else 0.0
-
-
-@njit(**INNER)
-def sum_line(local_bits, amounts, line, lists, first_word, n_members, n_active, width, singles,
-             single, pairs, base, room, start):
-    """Sum up a line of amounts over the members for each pair of columns, and for each column.
-
-    ``line`` (int) is where the line begins in ``amounts``, ``first_word`` (int) where the packed
-    members begin in ``lists``, in lines of ``width``.  ``singles`` from ``single`` (int) on and the
-    square of ``pairs`` from ``base`` (int) on, where ``j >= i``, are written.  From ``start``
-    (int) on, 2,048 numbers of ``room`` (float64) take what each row of a word adds to 32 columns:
-    that stays in the cache while the rows pass that have column ``i``, or those without it, if they
-    are fewer.  The other arguments are those of the module's docstring.
-    """
-    row_bytes, zero = np.int64(width // 8), zeros_like(load32(singles, 0))
-    without = (first_word + (n_members + 63) // 64) * width
-    for first in range(0, width, 32):
-        stop, all_rows = min(n_active, first + 32), zero
-        for w in range((n_members + 63) // 64):
-            size = min(n_members - 64 * w, 64)
-            for m in range(size):
-                row = read(lists, 64 * w + m)
-                term = add_where(zero, local_bits, row * row_bytes + first // 8,
-                                 spread_like(zero, read(amounts, line + row)))
-                store(room, start + 32 * m, term)
-                all_rows = add(all_rows, term)
-            whole = (np.int64(1) << size) - 1 if size < 64 else np.int64(-1)
-            for i in range(stop):
-                total = zero if w == 0 else load32(pairs, base + i * width + first)
-                bits = read(lists, (first_word + w) * width + i)
-                bits ^= whole & read(lists, without + i)
-                while bits != 0:
-                    total = add(total, load32(room, start + 32 * lowest_bit(bits)))
-                    bits &= bits - 1
-                store(pairs, base + i * width + first, total)
-        store(singles, single + first, all_rows)
-        for i in range(stop):
-            if read(lists, without + i) != 0:
-                store(pairs, base + i * width + first,
-                      subtract(all_rows, load32(pairs, base + i * width + first)))
 
 
 @njit(**INNER)
@@ -259,7 +210,7 @@ def add_pairs(local_bits, amounts, n_rows, begin, end, n_counted, lists, n_membe
 
     Of each line of ``pairs``, the first for ``begin``, the part ``j >= i`` is written.  The first
     ``n_counted`` lines are counted (all int).  ``room`` and ``start`` are those of
-    :func:`sum_line`, and the other arguments those of the module's docstring; ``singles`` receives
+    :func:`sum_pairs`, and the other arguments those of the module's docstring; ``singles`` receives
     the sums of the lines.
     """
     square, n_words = n_active * width, (n_members + 63) // 64
@@ -268,11 +219,13 @@ def add_pairs(local_bits, amounts, n_rows, begin, end, n_counted, lists, n_membe
     for c in range(begin, end):
         base = (c - begin) * square
         if c < n_counted:
-            count_line(lists, first_word, counted + c * n_words, n_words, n_active, width, singles,
-                       c * width, pairs, base)
+            count_line(lists, first_word, counted + c * n_words, n_words, n_active, width, pairs,
+                       base)
         else:
-            sum_line(local_bits, amounts, c * n_rows, lists, first_word, n_members, n_active, width,
-                     singles, c * width, pairs, base, room, start)
+            sum_pairs(local_bits, amounts, c * n_rows, 1, lists, np.int64(0), n_members, lists,
+                      first_word, n_active, width, False, pairs, base, room, start)
+        for i in range(width):
+            singles[c * width + i] = pairs[base + i * width + i] if i < n_active else 0.0
 
 
 @njit(**INNER)
@@ -293,7 +246,7 @@ def add_rows(shape, local_bits, amounts, n_rows, lists, n_members, n_active, wid
              room, start):
     """Sum up the members: what their leaves cost comes from ``pairs`` and ``singles``.
 
-    ``room`` and ``start`` are those of :func:`sum_line`; the other arguments are those of the
+    ``room`` and ``start`` are those of :func:`sum_pairs`; the other arguments are those of the
     module's docstring.
     """
     n_lines, n_counted = shape[N_LINES], shape[N_COUNTED]

@@ -19,7 +19,8 @@ are flat where no shape is given, and N is the width of a line of all columns:
   ``totals`` are of one type.
 - ``n_active``, ``width``: int, the columns of the node, and the length of a line of them, a
   multiple of 32; ``node_shape``: (2,) int64, has both.
-- ``blocks``: int64, in lines of ``width``, each with the features of 64 rows of a class.
+- ``blocks``: int64, in lines of ``width``, each with the features of 64 rows of a class; one more
+  is room.
 - ``pairs``: a square of ``width`` lines for each class, and for numbers of rows where
   there is a minimum leaf size; ``singles``: a line for each class and for numbers, then
   the sums of all rows, by class and their number.
@@ -41,13 +42,16 @@ from odtlib._numba.compiler import ADDRESSED, INNER, njit
 from odtlib._numba.vector import (
     add,
     add_where,
+    keep_where_at_least,
     load32,
     lowest_bit,
     popcount,
+    population_count,
     read,
     spread_like,
     store,
     store_lane_bits,
+    subtract,
     zeros_like,
 )
 
@@ -74,32 +78,66 @@ WeightArrays = namedtuple("WeightArrays", "blocks row_weights pairs singles side
 
 
 @njit(**INNER)
-def add_pairs(local_bits, local_weights, channel, rows, start, stop, blocks, word, n_active, width,
-              pairs, base, scratch):
-    """Add the weights (channel 0) or numbers (channel 1) of some rows to all pairs of features.
+def mark_frequent(blocks, word, end, width, n_rows):
+    """Write into line ``end`` -1 for each column that more than half of the rows have, else 0.
 
-    ``rows``, int32, are places among the node's rows; those of ``start:stop`` (int) count, and
-    their features stand in ``blocks`` from line ``word`` on.  ``channel`` and ``word`` are int;
-    ``base`` (int) is where the square begins in ``pairs``, and from ``scratch`` (int) on there is
-    room for 2,048 numbers: what each row of a word adds to 32 columns, which stays in the cache
-    while the rows pass that have the first feature.  The other arguments are those of the module's
-    docstring.
+    ``n_rows`` are packed in the lines of ``blocks`` from ``word`` to ``end`` (all int).  The other
+    arguments are those of the module's docstring.
+    """
+    half = spread_like(load32(blocks, 0), n_rows // 2)
+    for first in range(0, width, 32):
+        ones = zeros_like(half)
+        for w in range(word, end):
+            ones = add(ones, population_count(load32(blocks, w * width + first)))
+        store(blocks, end * width + first, keep_where_at_least(
+            zeros_like(half), half, ones, spread_like(half, -1)))
+
+
+@njit(**INNER)
+def sum_pairs(local_bits, numbers, origin, stride, rows, start, stop, blocks, word, n_active, width,
+              adds, pairs, base, room, scratch):
+    """Sum up one number of some rows for each pair of columns.
+
+    That of row ``r`` is ``numbers[origin + stride * r]``; ``rows``, int, are places among the
+    node's rows, of which ``start:stop`` count.  Their columns stand in ``blocks`` from line
+    ``word`` on, and the line behind them says, as :func:`mark_frequent` does, of which columns the
+    rows without it are summed up and subtracted.  The square of ``pairs`` from ``base`` on, where
+    ``j >= i``, is written, or added to if ``adds``.  In ``room`` 2,048 places from ``scratch`` on
+    take what each row of a word adds to 32 columns, which stays in the cache while the rows pass
+    that have column ``i``.  All these are int, ``room`` is of the type of ``pairs``, and the other
+    arguments are those of the module's docstring.
     """
     row_bytes, zero = np.int64(width // 8), zeros_like(load32(pairs, base))
+    frequent = (word + (stop - start + 63) // 64) * width
     for first in range(0, width, 32):
+        end, of_all = min(n_active, first + 32), zero
         for position in range(start, stop, 64):
-            for r in range(position, min(position + 64, stop)):
-                row = read(rows, r)
-                store(pairs, scratch + 32 * (r - position), add_where(
-                    zero, local_bits, row * row_bytes + first // 8,
-                    spread_like(zero, read(local_weights, 2 * row + channel))))
-            for i in range(min(n_active, first + 32)):
-                total = load32(pairs, base + i * width + first)
-                bits = read(blocks, (word + ((position - start) >> 6)) * width + i)
-                while bits != 0:
-                    total = add(total, load32(pairs, scratch + 32 * lowest_bit(bits)))
-                    bits &= bits - 1
+            size, line = min(stop - position, 64), (word + ((position - start) >> 6)) * width
+            for r in range(size):
+                row = np.int64(read(rows, position + r))
+                term = add_where(zero, local_bits, row * row_bytes + first // 8,
+                                 spread_like(zero, read(numbers, origin + stride * row)))
+                store(room, scratch + 32 * r, term)
+                of_all = add(of_all, term)
+            whole = (np.int64(1) << size) - 1 if size < 64 else np.int64(-1)
+            for i in range(end):
+                total = (zero if position == start and not adds else
+                         load32(pairs, base + i * width + first))
+                bits, without = read(blocks, line + i), read(blocks, frequent + i)
+                if without != 0:
+                    bits = ~bits & whole
+                    while bits != 0:
+                        total = subtract(total, load32(room, scratch + 32 * lowest_bit(bits)))
+                        bits &= bits - 1
+                else:
+                    while bits != 0:
+                        total = add(total, load32(room, scratch + 32 * lowest_bit(bits)))
+                        bits &= bits - 1
                 store(pairs, base + i * width + first, total)
+        for i in range(end):
+            if read(blocks, frequent + i) != 0:
+                store(pairs, base + i * width + first,
+                      add(load32(pairs, base + i * width + first), of_all))
 
 
 @njit(**INNER)
@@ -115,16 +153,17 @@ def sum_up(local_bits, local_weights, rows, starts, n_active, width, n_classes, 
     number = n_classes if min_leaf > 1 else -1
     word, scratch = np.int64(0), (n_classes + 1) * square
     zero, n_rows = zeros_like(load32(pairs, 0)), 0.0
-    for p in range(0, max(n_classes, number + 1) * square, 32):
+    for p in range(0, max(n_classes, number + 1) * square, 32):     # a class may have no rows
         store(pairs, p, zero)
     for c in range(n_classes):
         start, stop = starts[c], starts[c + 1]
         next_word = pack_rows(local_bits, width // 8, rows, start, stop, blocks, width, word)
-        add_pairs(local_bits, local_weights, 0, rows, start, stop, blocks, word, n_active, width,
-                  pairs, c * square, scratch)
+        mark_frequent(blocks, word, next_word, width, stop - start)
+        sum_pairs(local_bits, local_weights, 0, 2, rows, start, stop, blocks, word, n_active, width,
+                  True, pairs, c * square, pairs, scratch)
         if number >= 0:
-            add_pairs(local_bits, local_weights, 1, rows, start, stop, blocks, word, n_active,
-                      width, pairs, number * square, scratch)
+            sum_pairs(local_bits, local_weights, 1, 2, rows, start, stop, blocks, word, n_active,
+                      width, True, pairs, number * square, pairs, scratch)
         word, weight = next_word, 0.0
         for k in range(start, stop):
             row = 2 * read(rows, k)
