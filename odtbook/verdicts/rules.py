@@ -72,13 +72,14 @@ class Part:
 
         ``covered`` is the share of the paper's lines with a counterpart of ours, ``short`` says
         that our limit is below the paper's, ``substitute`` names what stands in for the paper's
-        program.  None of these refutes a paper.  With ``behind``, where the program is that of the
-        method said to be behind, nothing is confirmed either: a weaker program is easily beaten.
+        program.  None of these refutes a paper.  With ``behind``, where a weaker program helps the
+        statement (it is that of the method said to be behind, or to be ahead by little), nothing
+        is confirmed either.
         """
         weak = [text for text, holds in (
             (f"{covered:.0%} of the paper's lines have a counterpart", covered < HALF),
             ("our limit is shorter than the paper's", short),
-            (f"by a substitute{' for the method said to be behind' * behind}: {substitute}",
+            (f"by a substitute{' where a weaker program helps' * behind}: {substitute}",
              substitute),
         ) if holds]
         if not weak or self.answer == "not run":

@@ -11,7 +11,7 @@ from odtbook.experiments.published import published
 
 from .claims import Paper
 from .evidence import method_runs
-from .firat2020 import CPLEX, PROGRAMS, SMALL, paired
+from .firat2020 import CPLEX, MARGIN, PROGRAMS, SMALL, paired
 from .rules import ahead, itself, proved
 
 paper = Paper("verwer2019", "Verwer and Zhang (2019)")
@@ -41,8 +41,10 @@ def _(records):
 
 @paper.claim("S1", "c")
 def _(records):
-    return [part for other in ("CART", "OCT")
-            for part in _ahead(records, other, (4,), "only slightly")]
+    return [part for other in ("CART", "OCT") for part in (
+        *_ahead(records, other, (4,), "only slightly"),
+        *paired(records, "BinOCT*", other, (4,), "test", "only slightly", lambda _: MARGIN,
+                more=False))]
 
 
 @paper.claim("S1", "d")
