@@ -17,6 +17,7 @@ WHOLE = ("confirmed", "in part", *ANSWERS[1:])                       # to a clai
 KINDS = ("exact", "statistical", "timing")
 LEVEL = 0.05        # of every test, one-sided: intervals are of 90 %
 FEWEST = 3          # lines of an interval
+POWER = 0.5         # least chance of a confirmation if the paper is right
 HALF = 0.5          # share of its lines on which a contradiction must rest
 CONSISTENT = 0.8    # share of the lines that "consistently" needs
 TIMED = 1.29        # by which two timings of one setting differ in one paper (erratum 33)
@@ -375,10 +376,15 @@ def equivalent(says, effects, margin, unit="points", kind="statistical", note=""
     test = Equivalence(effects, margin)
     low, high = test.intervals().T
     worst = effects[int(np.argmax(np.maximum(-low, high)))]
-    return _tested(says, kind, test, _several(effects, worst, "published"),
+    part = _tested(says, kind, test, _several(effects, worst, "published"),
                    _several(effects, worst, "ours"),
                    f"paper minus ours {low.min():+.2f} to {high.max():+.2f} {unit} (90 %, margin "
                    f"{margin:.2g})", "draws", note)
+    if part.answer != "confirmed" or test.chance() >= POWER:
+        return part
+    return replace(part, answer="undecided").noted(
+        f"were the paper right, only {test.chance():.0%} of such tests would confirm it: more "
+        "draws would decide")
 
 
 def ahead(says, gains, *, bar=0.0, more=True, unit="points", published="", kind="statistical",

@@ -116,6 +116,13 @@ def test_means_are_equivalent_when_the_interval_lies_within_the_margin():
     assert equivalent("m", (), 1.0).answer == "not run"
 
 
+def test_a_confirmation_by_luck_is_none():
+    """At most half of such draws would be confirmed, although this one lies in the middle."""
+    lucky = equivalent("m", effects(0.0, noise=0.45, df=10), 1.0)
+    assert lucky.test.answer == "confirmed" and lucky.test.chance() < 0.5
+    assert lucky.answer == "undecided" and "only" in lucky.note
+
+
 def test_equivalence_is_rarely_said_at_the_margin_and_difference_rarely_within_it():
     """Both errors are at most 5 %, whatever the degrees of freedom."""
     rng = np.random.default_rng(0)
