@@ -420,19 +420,13 @@ class DecisionTree(Exports):
                 one, other = like[left[node]], like[right[node]]
                 if predicted[one] == predicted[other]:
                     like[node] = one
-        nodes, stack = [], [visited[0]]
-        while stack:
-            nodes.append(node := stack.pop())
-            if node not in like:
-                stack += [right[node], left[node]]
+        nodes, left, right = in_preorder([node not in like for node in range(self.n_nodes)],
+                                         left, right, visited[0])
         if len(nodes) == self.n_nodes:
             return self
-        new_index = {node: k for k, node in enumerate(nodes)}
         predicts = [like.get(node, node) for node in nodes]
         return self.replace(feature=[LEAF if node in like else features[node] for node in nodes],
-                            threshold=self.threshold[nodes],
-                            left=[new_index.get(left[node], LEAF) for node in nodes],
-                            right=[new_index.get(right[node], LEAF) for node in nodes],
+                            threshold=self.threshold[nodes], left=left, right=right,
                             value=self.value[predicts if self.label is None else nodes],
                             label=None if self.label is None else self.label[predicts],
                             slopes=None if self.slopes is None else self.slopes[predicts],
@@ -466,13 +460,8 @@ class DecisionTree(Exports):
         column = self.feature[inner]
         turned = np.zeros(self.n_nodes, bool)
         turned[inner] = np.asarray(swap, bool)[column]
-        left, right = np.where(turned, (self.right, self.left), (self.left, self.right))
-        order, stack = [], [0]
-        while stack:
-            order.append(node := stack.pop())
-            if inner[node]:
-                stack += [right[node], left[node]]
-        new_index = np.argsort(order)
+        order, left, right = in_preorder(inner, *np.where(turned, (self.right, self.left),
+                                                          (self.left, self.right)))
 
         def of_columns(values, dtype):
             """Return what each node takes from the column that it tests, in the new order."""
@@ -481,9 +470,9 @@ class DecisionTree(Exports):
             return node_values[order]
 
         return self.replace(feature=of_columns(feature, np.int64),
-                            threshold=of_columns(threshold, np.float64),
-                            left=new_index[left[order]], right=new_index[right[order]],
-                            n_features=n_features, feature_names=feature_names, columns=None,
+                            threshold=of_columns(threshold, np.float64), left=left,
+                            right=right, n_features=n_features, feature_names=feature_names,
+                            columns=None,
                             missing_left=None if missing_left is None
                             else of_columns(missing_left, np.int64),
                             **self._at("value", "label", "weight", "impurity", nodes=order))
@@ -817,6 +806,23 @@ def _same(a, b):
     if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
         return a is b or (type(a) is type(b) and a == b)
     return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind in "fmM")
+
+
+def in_preorder(inner, left, right, root=0):
+    """Return the nodes of a tree in preorder, and where the children of each stand in that order.
+
+    ``inner``, ``left`` and ``right``, (n_nodes,), tell whether a node is split, and its children;
+    what is not below ``root`` is left out.
+    """
+    inner, left, right = (np.asarray(of_node).tolist() for of_node in (inner, left, right))
+    order, stack = [], [root]
+    while stack:
+        order.append(node := stack.pop())
+        if inner[node]:
+            stack += [right[node], left[node]]
+    place = {node: k for k, node in enumerate(order)}
+    return order, *(np.array([place[child[node]] if inner[node] else LEAF for node in order])
+                    for child in (left, right))
 
 
 def midpoint(low: ArrayLike, high: ArrayLike) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from odtlib._tree_kernels import sum_nodes
 from odtlib.report import Clock
-from odtlib.tree import LEAF, DecisionTree, midpoint
+from odtlib.tree import LEAF, DecisionTree, in_preorder, midpoint
 
 NO_RANK = 2 ** 31       # above all ranks
 
@@ -110,21 +110,15 @@ class RankedRows:
         root, and a row goes left when its rank is at most the cut.  A threshold is the midpoint of
         the two values among the node's own rows that the cut separates.
         """
-        order, stack = [], [0]
-        while stack:                    # preorder
-            order.append(node := stack.pop())
-            if nodes[node, 0] >= 0:
-                stack += nodes[node, :1:-1].tolist()
-        place = np.zeros(len(nodes), np.int64)
-        place[order] = np.arange(n := len(order))
-        feature, cut, *children = np.ascontiguousarray(nodes[order].T)
-        inner, children = feature >= 0, [place[child] for child in children]
+        order, left, right = in_preorder(nodes[:, 0] >= 0, *nodes[:, 2:].T)
+        feature, cut = np.ascontiguousarray(nodes[order, :2].T)
+        inner, n = feature >= 0, len(order)
         # the ranks on both sides of each cut; without rows on one side any two neighbours will do
         low, high = np.full(n, -1), np.full(n, NO_RANK)
         value = np.zeros((n, self.n_classes))
         sum_nodes(self.ranks, self.labels.astype(np.int64, copy=False),
-                  self.weights.astype(np.float64, copy=False), feature, cut, *children, value, low,
-                  high)
+                  self.weights.astype(np.float64, copy=False), feature, cut, left, right, value,
+                  low, high)
         split, low, high = feature[inner], low[inner], high[inner]
         sizes = np.array([len(values) for values in self.values], int)
         one_sided = (low < 0) | (high == NO_RANK)
@@ -133,7 +127,6 @@ class RankedRows:
         values, first = np.concatenate([[], *self.values]), (np.cumsum(sizes) - sizes)[split]
         threshold = np.full(n, np.nan)
         threshold[inner] = midpoint(values[first + low], values[first + high])
-        left, right = (np.where(inner, child, LEAF) for child in children)
         return DecisionTree._of_parts(
             feature=np.where(inner, feature, LEAF), threshold=threshold, left=left, right=right,
             value=value, label=np.argmax(value, axis=1), classes=np.arange(self.n_classes),

@@ -9,16 +9,14 @@ import numpy as np
 
 from odtlib.heuristics.start import checked_start
 from odtlib.tolerance import ROUNDING
-from odtlib.tree import LEAF, DecisionTree
-from odtlib.trees import build, build_plan, class_weights, cut_back, plan_of
+from odtlib.tree import LEAF, DecisionTree, in_preorder
+from odtlib.trees import build_plan, class_weights, cut_back, plan_of
 
 from . import _search as S
 from ._sums import BOUND
 from .options import DEFAULT
 from .run import Run
 from .solver import Solver
-
-NO_ROWS = np.zeros(0, bool)
 
 
 def check_search(search, who):
@@ -127,24 +125,18 @@ class AdditiveRun(Run):
 
     def with_values(self, plan, *, drops=True):
         """Return the same and what it costs; with ``drops=False`` only empty splits are dropped."""
-        feature, threshold, left, right, members = build_plan(plan, self.columns)
+        feature, threshold, *children, members = build_plan(plan, self.columns)
+        left, right = np.array(children, int)
         costs, values = self.fitted.leaves(members)
         least, penalty = list(costs), self.split_penalty
         for node in reversed(range(len(members))):       # children stand behind their parent
             if feature[node] >= 0 and drops:
-                below = least[int(left[node])] + least[int(right[node])] + penalty
+                below = least[left[node]] + least[right[node]] + penalty
                 if below < least[node] - self.solver.rounding:
                     least[node] = below
                 else:
                     feature[node] = LEAF
-
-        def kept_split(node, rows):
-            kept.append(node)
-            return None if feature[node] < 0 else (
-                feature[node], threshold[node], NO_ROWS, int(left[node]), int(right[node]))
-
-        kept = []
-        *nodes, _ = build(0, 0, kept_split)
+        kept, left, right = in_preorder(feature >= 0, left, right)
         options = {"kind": self.kind, "n_features": self.columns.shape[1]}
         values = np.array(values)[kept]
         if self.kind == "classification":
@@ -152,7 +144,7 @@ class AdditiveRun(Run):
             values = class_weights([members[node] for node in kept], self.y,
                                    len(self.model.classes_), self.sample_weight)
             options["label"] = label
-        tree = DecisionTree(*nodes, values, **options)
+        tree = DecisionTree(feature[kept], threshold[kept], left, right, values, **options)
         return tree, fsum([self.fitted.constant, penalty * tree.n_splits,
                            *(costs[node] for node in kept if feature[node] < 0)])
 
