@@ -54,8 +54,10 @@ from odtbook.files import write_whole
 from odtbook.statistics import corrected_interval
 from odtbook.tables import Lines, Table
 from odtbook.tables import table_of as table_of
+from odtbook.tables.columns import POWERS
 from odtbook.tables.words import Unusable, count, listed, one_line, suggestion
 from odtlib import MurTreeClassifier, MurTreeRegressor, TunedCARTClassifier, __version__
+from odtlib.binarize import AutoBinarizer
 from odtlib.report import Clock
 from odtlib.text import number_text, short_text, threshold_text
 from odtlib.tree import DecisionTree
@@ -70,7 +72,7 @@ LARGEST_PROOF = 5e7                     # rows times questions squared
 DEPTH, LEAF, RARE = 4, 5, 0.2           # below this share of a class, accuracy says little
 MANY = 10                               # classes: of more a split finds less
 TREE, SAME, TUNED_CART, FREE = CARTS = (
-    "optimal tree", "CART with as many leaves", "tuned CART", "CART of any size, pruned")
+    "optimal tree", "CART with as many leaves", "tuned CART", "pruned CART of any size")
 TOO_GOOD = 99.0                         # per cent: is a feature known only afterwards?
 METRICS = ("accuracy", "balanced accuracy", "cost")
 GINI = "the Gini impurity of its leaves (their Brier score, all classes weighing the same)"
@@ -150,12 +152,14 @@ class Question:
               counted: np.ndarray | None = None) -> float:
         """Return how good predictions are; more is better, so that a cost is negative.
 
-        Balanced accuracy is of the classes that are ``counted``, by default those of ``y``.
+        Balanced accuracy is of the classes that are ``counted``, by default those of ``y``; R² is
+        of the variance of the values that are counted, by default those of the table.
         """
         match metric or self.metric:
             case "R²":
-                # of the whole column: in a fold it may vary little, where another has an outlier
-                return float(1 - np.mean((y - found) ** 2) / np.var(self.table.y))
+                # of all rows: in a fold they may vary little, where another has an outlier
+                return float(1 - np.mean((y - found) ** 2) / (
+                    np.var(self.table.y if counted is None else counted) or 1.0))
             case "cost":
                 return -float(np.mean([self.costs[label] for label in y.tolist()] * (found != y)))
             case "accuracy":
@@ -267,7 +271,8 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
     if cost:
         lines.append("A mistake costs " + ", ".join(
             f"{short_text(value)} on a row of {str(label)!r}"
-            for label, value in costs.items()) + ".")
+            for label, value in costs.items())
+            + ". A leaf may answer with a class that most of its rows are not of.")
     return Question(table, metric, weights, costs, depths, max_leaf_nodes, objectives, seed, clock,
                     Lines(lines))
 
@@ -347,7 +352,8 @@ def protocol(question: Question, seconds: float, leaves: int = 2) -> dict[str, t
     return {
         TREE: (searched, [{**size, "objective": objective} for size in sizes
                           for objective in question.objectives]),
-        SAME: (lambda rows: grown(rows, max_leaf_nodes=max(2, leaves)), [{}]),
+        SAME: (lambda rows: grown(      # at a price above any gain, where there is one leaf
+            rows, price=2.0 * (leaves < 2), max_leaf_nodes=max(2, leaves)), [{}]),
         TUNED_CART: (lambda rows: TunedCARTClassifier(
             max(depths), min_samples_leaf=least, cv=3, time_limit=seconds, **draws),
             [{}]) if classes else (grown, sizes),
@@ -498,6 +504,12 @@ class Found:
         gaps = {} if tree.missing_left is None else {      # whatever the rows weigh in the copy
             "missing_left": tree._missing_goes_left().astype(int)}
         return tree.replace(value=tree._with_sums_below(counts), **gaps)
+
+    @property
+    def columns(self) -> np.ndarray:
+        """The answers of all rows to the questions of the search, as 0 and 1."""
+        X, binariser = self.question.table.X, self.model.binarizer_
+        return np.asarray(X if binariser is None else binariser.transform(X))
 
     @property
     def minimised(self) -> str:
@@ -719,15 +731,19 @@ def certified(found: Found) -> Lines:
     model, table, question = found.model, found.question.table, found.question
     report, weight, questions = model.report_, question.row_weights(), asked(found)
     space = (f"tree of depth at most {model.max_depth}"
-             + f" and at most {question.leaves} leaves" * bool(question.leaves)
-             + f" over the {sum(map(len, questions.values()))} questions below")
+             + f" and at most {question.leaves} leaves" * (
+                 (question.leaves or np.inf) < 2**model.max_depth)
+             + f" with at least {model.min_samples_leaf} rows in a leaf" * (
+                 model.min_samples_leaf > 1)
+             + f" over the {count(sum(map(len, questions.values())), 'question')} below")
+    ended = f" The clock ended the search; no {space} costs less than " \
+        f"{short_text(report.lower_bound, 10)}." if report.lower_bound > 0 else \
+        " The clock ended the search before anything was proved."
     lines = [f"The tree costs {short_text(report.objective, 10)}: {found.minimised}"
              + f", and {short_text(model.split_penalty, 10)} for each split."
              * bool(model.split_penalty)
              + (f" No {space} costs less: this is proved." if report.status == "optimal" else
-                f" The clock ended the search; no {space} costs less than "
-                f"{short_text(report.lower_bound, 10)}. With more time (--time) the tree may be "
-                "better.")]
+                f"{ended} With more time (--time) the tree may be better.")]
     size = len(table.y) * sum(map(len, questions.values())) ** 2
     try:
         if size > LARGEST_PROOF or question.clock.remaining < 0.3 * question.clock.time_limit:
@@ -736,19 +752,27 @@ def certified(found: Found) -> Lines:
             raise ValueError(f"with {why} it may take longer than this page; "
                              "found.model.certificate(table.X, table.y, question.row_weights()) "
                              "writes it in the notebook.")
-        columns = table.X if model.binarizer_ is None else model.binarizer_.transform(table.X)
         with TemporaryDirectory() as folder:
             path = Path(folder) / "proof.npz"
-            model.certificate(table.X, table.y, weight).save(path)
-            claim = _checked(path, np.asarray(columns), table.y, weight, model.time_limit)
+            proof = model.certificate(table.X, table.y, weight)
+            proof.save(path)
+            claim = _checked(path, found.columns, table.y, weight, model.time_limit)
         claim = re.sub(r"\d+\.\d+", lambda number: short_text(float(number[0]), 10), claim)
-        rounded = report.status == "optimal" and f" {short_text(report.objective, 10)}" not in claim
-        lines.append("The proof was written down, and a program of a page that knows nothing of "
-                     f"the search has checked it: {claim}{' (but for rounding)' * rounded}.")
+        whole = bool(proof.lower_bound >= 0.999 * report.lower_bound)   # the clock may end it, too
+        rounded = whole and report.status == "optimal" and not re.search(
+            rf"than {re.escape(short_text(report.objective, 10))}\b(?!\.)", claim)
+        lines.append(f"The proof was written down{' as far as the time sufficed' * (not whole)}, "
+                     "and a program of a page that knows nothing of the search has checked it: "
+                     f"{claim}{' (but for rounding)' * rounded}.")
     except ValueError as error:
         lines.append(f"There is no certificate to check: {error}")
+    except TimeoutError as error:
+        lines.append(str(error))
     lost = [name for name in table.feature_names if name not in questions]
-    if lost:
+    if not isinstance(model.binarizer_, AutoBinarizer | None):
+        lines.append("These are the questions of a CART tree: with them the tree costs less than "
+                     "any that was found with the questions made of every feature.")
+    elif lost:
         lines.append(f"No question was made of {', '.join(map(repr, lost))}.")
     return Lines([*lines, *found.lines, "The proof is about the training rows and these questions. "
                   "What the tree is worth on new rows is the next section."])
@@ -768,7 +792,8 @@ def _checked(path, X, y, weight, seconds):
         done = subprocess.run([sys.executable, "-c", program, path, rows], encoding="utf-8",
                               capture_output=True, timeout=5 + seconds)
     except subprocess.TimeoutExpired:
-        raise ValueError("one was written, and checking it takes longer than this page.") from None
+        raise TimeoutError("The proof was written down, and is not checked, since checking it "
+                           "takes longer than this page.") from None
     if done.returncode:
         raise ValueError(done.stderr.strip().rpartition("\n")[2])
     return done.stdout.strip()
@@ -796,7 +821,8 @@ class Judged:
     trees : list
         The optimal trees of the first round.
     counted : ndarray, optional
-        The classes that every fold tests, which balanced accuracy is the mean of.
+        The classes that every fold tests, which balanced accuracy is the mean of; or the values
+        of a quantity, whose variance is explained.
     """
 
     question: Question
@@ -917,9 +943,10 @@ def judge(question: Question) -> Judged:
     metrics = ["accuracy", "balanced accuracy"] if question.classes else ["R²"]
     metrics += ["cost"] * (question.metric == "cost")
     metrics.sort(key=lambda metric: metric != question.metric)
-    labels = question.labels
-    counted = labels if not question.classes else np.array([label for label in labels if all(
-        label in table.y[fold.test] for folds in rounds for fold in folds)])
+    labels = question.labels if question.classes else []
+    counted = table.y[rows] if not question.classes else np.array([
+        label for label in labels if all(
+            label in table.y[fold.test] for folds in rounds for fold in folds)])
     left_out = [str(label) for label in labels if label not in counted]
     if question.classes and len(counted) < 2:
         metrics.remove("balanced accuracy")
@@ -1211,8 +1238,9 @@ def _rule(question):
     pays, above = gain >= does_it_pay.LIMIT, tested["training"] >= does_it_pay.LIMIT
     like = tested["test"][above if pays else ~above]
     return (
-        f"On the training rows, with {size} leaves, the exact tree is right on {abs(gain):.1f} "
-        f"points {'more' if gain >= 0 else 'fewer'} rows than CART. "
+        f"On the training rows, with {size} leaves, the exact tree is right on "
+        + (f"{abs(gain):.1f} points {'more' if gain > 0 else 'fewer'} rows than CART. " if gain else
+           "as many rows as CART, to a tenth of a point. ")
         + "CART cuts anywhere, and not only where the questions do. " * (gain < 0)
         + "The clock ended the exact search, so more time may gain more. " * _ended(exact)
         + f"The book's rule is that {does_it_pay.LIMIT:.1f} points or more foretell a gain on new "
@@ -1230,24 +1258,26 @@ def good_trees(found: Found) -> Lines:
     again = clone(model).set_params(time_limit=max(0.5, 0.5 * question.clock.remaining))
     try:
         with _alone():
-            good = again.good_trees(table.X, table.y, question.row_weights(),
+            good = again.good_trees(found.columns, table.y, question.row_weights(),
                                     tolerance=0.01 * model.report_.objective)
     except (TimeoutError, MemoryError):
         return Lines(["Trees within one per cent were too many to count in the time."])
-    first = {tree.split_text(0) if tree.n_splits else "" for tree in good[:200]}
+    first = {tree.feature[0] for tree in good[:200] if tree.n_splits}
     if good.count == 1:
-        return Lines(["No other tree costs at most one per cent more than the best."])
-    return Lines([f"{count(good.count - 1, 'other tree')} cost{'s' * (good.count == 2)} at most "
-                  "one per cent more than the best; "
+        return Lines(["No other tree over these questions costs at most one per cent more than the "
+                      "best."])
+    return Lines([f"{count(good.count - 1, 'other tree')} over these questions "
+                  f"cost{'s' * (good.count == 2)} at most one per cent more than the best; "
                   f"{'all' if good.count <= 200 else 'the first 200'}, the best included, begin "
-                  f"with {'the same question' if len(first) == 1 else f'{len(first)} questions'}."])
+                  + ("with the same question." if len(first) == 1 else
+                     f"with one of {len(first)} questions.")])
 
 
 def parts(judged: Judged) -> pd.DataFrame:
     """Return the ten parts of the table on which the tree does worst.
 
     By trees that did not see the rows.  A part is a value of a column of words or a quarter of a
-    column of numbers, and has at least 20 rows, or one in twenty.
+    column of numbers, and has at least 20 rows, or one in twenty; in some of them the tree errs.
     """
     table, rows, worst = judged.question.table, judged.rows, []
     truth, found = table.y[rows], judged.found[TREE]
@@ -1266,7 +1296,7 @@ def parts(judged: Judged) -> pd.DataFrame:
                 worst.append((one_line(f"{name}: {value}"), len(part), part.mean()))
     title = "% wrong" if judged.question.classes else "mean absolute error"
     frame = pd.DataFrame(worst, columns=["part", "rows", title]).astype({title: float})
-    worst = frame.nlargest(10, title).set_index("part")
+    worst = frame[frame[title] > 0].nlargest(10, title).set_index("part")
     return worst.assign(**{title: worst[title].map(
         "{:.1f}".format if judged.question.classes else lambda error: short_text(error, 4))})
 
@@ -1283,7 +1313,7 @@ def card(found: Found, judged: Judged, source: str) -> Lines:
     read = [line for line in table.report.lines if line.startswith(others)
             and re.search(" read | written ", line)
             and not (line.startswith(repr(table.target)) and " gap" in line)
-            and not re.search("--task| it is read as a ", line)]
+            and not re.search(f"--task| it is read as a |numbers with {POWERS}", line)]
     return Lines([
         f"Made on {date.today():%Y-%m-%d} by odtlib {__version__}, scikit-learn "
         f"{version('scikit-learn')}, numpy {np.__version__}.",

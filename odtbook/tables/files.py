@@ -211,8 +211,7 @@ def _layout(lines, report):
     first = max(counts.index(width), int(bool(said)))
     if first > bool(said):
         report.say(f"The first {'line' if first == 1 else count(first, 'line')} of the file, "
-                   "before the row of names, "
-                   f"{be(first)} skipped: {listed(lines[:first], 2)}.")
+                   f"above the table, {be(first)} skipped: {listed(lines[:first], 2)}.")
     names = lines[first].split(separator)
     if len(names) > 1 and all(re.fullmatch(r"'.*'", name.strip()) for name in names):
         report.say("The fields are in single quotes.")

@@ -28,7 +28,8 @@ PERSON = re.compile(
     r"(^|[^a-z])(patient|subject|person|participant|donor|client|customer|user|member|employee|"
     r"student|pupil|household|family|animal)s?$", re.I)
 EVENT = re.compile(r"(^|[^a-z])(event|cens\w*|status|death|dead|died|arrest|failure)$", re.I)
-DURATION = re.compile(r"(^|[^a-z])(time|weeks?|days|duration|futime|survtime|lifetime)$", re.I)
+DURATION = re.compile(r"(^|[^a-z])(time|weeks?|days|duration|futime|survtime|lifetime|survival)$",
+                      re.I)
 
 
 def labels_of(frame, target, task, report, commas):
@@ -224,7 +225,7 @@ def judge(X, y, task, target, report, same, again, copies):
     if again:
         report.say(f"{count(again, 'row')} of {n:,} {be(again)} the same as an earlier one in "
                    "the target and every feature"
-                   + "; they count as copies, and are never both learned from and tested on"
+                   + "; such rows count as copies, and are never both learned from and tested on"
                    * copies + ".")
     right = np.ceil(1000 * _most_frequent(same, y) / n) / 10
     if task == "classification" and right <= 99:

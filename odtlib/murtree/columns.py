@@ -206,9 +206,9 @@ class BudgetPathMixin:
             if asked.members is None:
                 cuts[asked.column].append(asked.high)
         maker = rival.binarizer_ = _GivenCuts(dict(cuts), handle_unknown="warn").fit(X)
-        if hasattr(self, "feature_names_in_"):
-            maker.feature_names_in_ = self.feature_names_in_
         rival.start, rival.verbose, columns = maker.to_columns(tree), 0, maker._encode(X)
+        if hasattr(self, "feature_names_in_"):      # which X has no more
+            maker.feature_names_in_ = self.feature_names_in_
         rival.max_depth, now.time_limit = self._depth_of_cart, 0.0
         for until in (now, clock):
             other = rival._solve_over(columns, X, y, sample_weight, until, **given)

@@ -270,6 +270,16 @@ def test_a_search_that_ends_gives_the_better_of_its_columns_and_those_of_cart():
     assert given.report_.objective == free.report_.objective        # the columns are given
 
 
+def test_the_columns_of_cart_are_taken_without_a_warning(recwarn):
+    """The names of a frame, which its numbers have no more, are those of the columns."""
+    X, step, _ = steps(5, levels=8)
+    X = pd.DataFrame(X).add_prefix("x")
+    model = MurTreeRegressor(3, time_limit=600).fit(X, step * 5 % 8)
+    assert model.report_.start == "cart" and model.tree_.split_text(0)[0] == "x"
+    assert model.binarizer_.get_feature_names_out()[0].startswith("x0 <=")
+    assert len(model.predict(X)) == len(X) and not recwarn.list
+
+
 def test_the_optimum_over_the_tests_of_cart_is_none_over_columns_that_were_not_searched(
         monkeypatch):
     X, step, _ = steps(5, levels=8)

@@ -435,6 +435,8 @@ def test_columns_that_give_the_target_away_are_named():
     assert "'week' is dropped, as asked." in str(read.report)
     assert "'a' alone" not in str(read.report)
     survival = pd.DataFrame({"time": rng.random(n), "x": rng.random(n), "cens": rng.random(n) < .4})
+    assert "'survival' may be, by its name, the time until 'cens'" in str(
+        read_table(survival.rename(columns={"time": "survival"}), "cens").report)
     assert "'time' may be, by its name, the time until 'cens'" in str(
         read_table(survival, "cens").report)
 
