@@ -135,6 +135,7 @@ class _Binarizer(TransformerMixin, WithParameters):
 
         ends, gaps = {}, []           # of the columns of each feature; whether it misses values
         self._neighbours = {}         # of each feature thresholds, and the values beside them
+        self.has_all_cuts_ = True
         step = max(1, MOMENT_CELLS // (len(table) * (n_classes + 1)))       # features at a time
         for begin in range(0, table.shape[1], step):
             if clock.expired and table.size > MOMENT_CELLS:
@@ -415,6 +416,7 @@ class _Binarizer(TransformerMixin, WithParameters):
         first = np.append(0, last[:-1] + 1)
         cut = self._cuts(counts, first, clock)
         cuts = np.flatnonzero(cut)
+        self.has_all_cuts_ &= len(cuts) + len(first) == len(values)
         low, high = values[cuts - 1], values[cuts]
         thresholds = midpoint(low, high) + 0.0      # + 0.0: never -0.0
         lower = np.full(len(cuts), -np.inf)

@@ -196,7 +196,7 @@ class _TreeEstimator(DescribedParameters, WithParameters):
             tree = tree.replace(n_features=0)
         report.compile_seconds += compile_seconds
         if not self._has_all_columns:
-            report._leave_open(0.0 if costs is None else -np.inf)
+            report._leave_open()
         tree = self._completed(tree)
         if tree.kind == "regression" and tree.weight is None:
             tree = self._with_weights(tree, self._rows_of_tree(X), targets, weight)

@@ -89,6 +89,7 @@ class Fit:
     def __init__(self, clock, judge=None, *, scale=0.0, start=None, bound=0.0, verbose=0):
         self.clock, self.judge, self.scale, self.start = clock, judge, scale, start
         self.verbose, self.bound = verbose, bound
+        self.floor = 0.0                # that of any tree, whatever its columns
         self._tree, self.objective, self.ended = None, np.inf, "heuristic"
         self.proof, self.counters, self.trace = "", {}, []
 
@@ -179,9 +180,12 @@ class Fit:
         bound = self.bound
         if self.proof and self.objective - bound <= ROUNDING * self.scale:
             bound = self.objective           # they are sums of the same numbers
-        return SolveReport(self.ended, self.objective, bound, self.clock.elapsed, start=self.start,
-                           counters=self.counters, trace=self.trace, proof=self.proof,
-                           compile_seconds=self.clock.left_out, scale=self.scale)
+        report = SolveReport(self.ended, self.objective, bound, self.clock.elapsed,
+                             start=self.start, counters=self.counters, trace=self.trace,
+                             proof=self.proof, compile_seconds=self.clock.left_out,
+                             scale=self.scale)
+        report._floor = self.floor
+        return report
 
     def outcome(self):
         """Return the best tree, judged once more, and its report."""

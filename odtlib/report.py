@@ -127,6 +127,8 @@ class SolveReport:
         If the status is unknown, or says "optimal" where the bound does not prove it.
     """
 
+    _floor = 0.0    # what no tree costs less than, whatever its columns
+
     def __init__(self, status: str, objective: float, lower_bound: float, seconds: float, *,
                  start: str | None = None, counters: dict[str, Any] | None = None,
                  trace: Iterable[tuple[float, float, float, str]] | None = None, proof: str = "",
@@ -151,10 +153,11 @@ class SolveReport:
         self.events = [*(trace or ()),
                        (self.seconds, self.objective, self.lower_bound, self.status)]
 
-    def _leave_open(self, floor):
+    def _leave_open(self):
         """Take back what is proved, but for a bound that holds anyhow: time ended the columns."""
+        floor, ended = self._floor, "time_limit" if self.ended == "optimal" else self.ended
         self.lower_bound = min(self.lower_bound, floor)
-        self.status = status_of("time_limit", self.objective, self.lower_bound, self.scale)
+        self.status = status_of(ended, self.objective, self.lower_bound, self.scale)
         if self.status != "optimal":
             self.proof = ""
         self.events = [(seconds, incumbent, min(bound, floor), event)

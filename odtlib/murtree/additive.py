@@ -87,6 +87,7 @@ class AdditiveRun(Run):
         if fit is None:
             clock.leave_out(fitted.compile_seconds)
         super().__init__(model, rows, clock, search, fit=fit, **options)
+        self.fit.floor = fitted.constant
 
     def prepared(self):
         """Return the reduced problem."""

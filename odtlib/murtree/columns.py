@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from odtlib.binarize import _GivenCuts, _WordColumns
 from odtlib.estimator import Outcome, _zeros_and_ones
 from odtlib.fit import FINISHING
+from odtlib.heuristics.cart import FEW_CELLS
 from odtlib.heuristics.start import cart_tree
 from odtlib.report import Clock, status_of
 from odtlib.tree import LEAF, DecisionTree
@@ -193,14 +194,20 @@ class BudgetPathMixin:
         cart = self._growing_cart(X, y, sample_weight) if task is None else None
         columns = self._columns(X, y, sample_weight, clock)
         outcome = self._solve_over(columns, X, y, sample_weight, clock, task, **given)
-        if cart is None or outcome.report.objective == 0 or outcome.report.ended == "interrupted":
+        report = outcome.report
+        if cart is None or report.objective <= report._floor or report.ended == "interrupted" \
+                or (report.status == "optimal" and self._has_all_columns
+                    and self.binarizer_.has_all_cuts_):
             return outcome
-        try:
+        with suppress(KeyboardInterrupt):               # what was found is there
             tree = cart(max(clock.remaining, FINISHING))
-        except KeyboardInterrupt:               # what was found is there
-            return outcome
-        if tree is None or tree.n_splits == 0:
-            return outcome
+            if tree is not None and tree.n_splits > 0:
+                return self._better_over_tests(tree, outcome, X, y, sample_weight, clock, given)
+        return outcome
+
+    def _better_over_tests(self, tree, outcome, X, y, sample_weight, clock, given):
+        """Return the outcome over the tests of a tree, and make them the columns, if it is better.
+        """
         cuts, rival, now = defaultdict(list), copy(self), copy(clock)
         for asked in tree.questions().values():
             if asked.members is None:
@@ -210,11 +217,13 @@ class BudgetPathMixin:
         if hasattr(self, "feature_names_in_"):      # which X has no more
             maker.feature_names_in_ = self.feature_names_in_
         rival.max_depth, now.time_limit = self._depth_of_cart, 0.0
+        if np.ndim(self.split_penalty):
+            rival.split_penalty = self.split_penalty[:rival.max_depth]
         for until in (now, clock):
             other = rival._solve_over(columns, X, y, sample_weight, until, **given)
             if other.report.objective >= outcome.report.objective:
                 return outcome
-            if clock.expired:
+            if clock.expired or other.report.ended == "interrupted":
                 break
         # What is optimal over the tests of CART is not so over the columns that were not searched.
         maker.complete_ = self._has_all_columns and outcome.report.status == "optimal"
@@ -240,30 +249,32 @@ class BudgetPathMixin:
                 or limits_splits(self.search) \
                 or getattr(self, "max_disparity", None) is not None:
             return None
-        words = None
-        if hasattr(X, "columns"):
-            words = _WordColumns(handle_unknown="warn").fit(X)
-            X = words._encode(X)
-        elif _zeros_and_ones(X) is not None:
+        frame = hasattr(X, "columns")
+        if not frame and _zeros_and_ones(X) is not None:
             return None                     # the search begins with trees like it
-        X, leaves, trees = X.astype(np.float64, copy=False), 2 ** DEPTH_OF_CART, []
+        leaves, trees = 2 ** DEPTH_OF_CART, []
         if self._split_limit is not None:
             leaves = min(self._split_limit + 1, leaves)
 
         def grow():
-            with suppress(MemoryError):
-                trees.append(cart_tree(
-                    X, y, len(getattr(self, "classes_", ())), sample_weight,
+            with suppress(MemoryError, TypeError, ValueError):      # the columns meet them too
+                words = _WordColumns(handle_unknown="warn").fit(X) if frame else None
+                rows = words._encode(X) if frame else X.astype(np.float64, copy=False)
+                tree = cart_tree(
+                    rows, y, len(getattr(self, "classes_", ())), sample_weight,
                     max_depth=self._depth_of_cart, max_leaf_nodes=leaves,
-                    min_samples_leaf=self.min_samples_leaf))
+                    min_samples_leaf=self.min_samples_leaf)
+                trees.append(tree.replace(columns=words.columns_) if frame else tree)
 
         def wait(seconds):
+            if thread.ident is None:
+                thread.start()
             thread.join(min(seconds, TIMEOUT_MAX))
-            return next((tree if words is None else tree.replace(columns=words.columns_)
-                         for tree in trees), None)
+            return next(iter(trees), None)
 
         thread = Thread(target=grow, daemon=True)
-        thread.start()
+        if X.size > FEW_CELLS:      # a smaller tree grows in a moment, and only if it is asked for
+            thread.start()
         return wait
 
     def _outcome(self, run, task):

@@ -168,6 +168,7 @@ class Run:
         self.unit, self.shift = rows.unit, rows.shift
         self.fit = fit or Fit(clock, start=model._start_word(), verbose=model.verbose,
                               bound=-np.inf, scale=self.unit * problem.scale + abs(self.shift))
+        self.fit.floor = self.shift
         self.bound, self.found = -np.inf, {}
         self.known = self.fit.bound                  # what no tree costs less than anyhow
         # A tree to begin with, its cost, and what a tree costs that may be too deep.

@@ -1,5 +1,7 @@
 """Under a time limit no answer is behind that of a quick method for the same question."""
 
+import threading
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,7 @@ from odtlib.binarize import AutoBinarizer, QuantileBinarizer
 from odtlib.murtree import columns as columns_module
 from odtlib.murtree import run as module
 from odtlib.murtree.extensions import fronts
+from odtlib.objectives import SquaredError
 from odtlib.report import Clock
 
 
@@ -376,3 +379,94 @@ def test_ctrl_c_while_cart_grows_leaves_what_was_found(monkeypatch):
         model = MurTreeClassifier(2, time_limit=600).fit(X, y)
     assert model.report_.status == "optimal"
     assert model.report_.objective == MurTreeClassifier(2).fit(X, y).report_.objective
+
+
+@pytest.mark.parametrize("at", ["first search", "columns"])
+def test_ctrl_c_beside_the_tests_of_cart_ends_the_fit(at, monkeypatch):
+    X, step, _ = steps(5, levels=8)
+    y, real, calls = (step * 5 % 8).astype(float), MurTreeRegressor._solve_over, []
+
+    def interrupted(*given):
+        raise KeyboardInterrupt
+
+    def solve(*given):
+        outcome = real(*given)
+        calls.append(outcome)
+        if len(calls) == 2:
+            outcome.report.ended = "interrupted"
+        return outcome
+
+    monkeypatch.setattr(MurTreeRegressor, "_solve_over", solve)
+    if at == "columns":
+        monkeypatch.setattr(columns_module._GivenCuts, "fit", interrupted)
+    model = MurTreeRegressor(3, time_limit=600).fit(X, y)
+    assert len(calls) == (2 if at == "first search" else 1)
+    assert model.report_ is calls[-1].report
+    assert model.verify(X, y) == pytest.approx(model.report_.objective)
+
+
+def test_penalties_of_more_levels_than_the_tree_of_cart_has(monkeypatch):
+    wait_for_cart_alone(monkeypatch)
+    X, step, _ = steps(2)
+    price = np.linspace(0.1, 0.5, 14).tolist()
+    model = MurTreeClassifier(14, 6, split_penalty=price, time_limit=1e-9).fit(X, step % 3)
+    assert model.report_.start == "cart" and model.tree_.n_splits > 0
+    inner = model.tree_.feature >= 0
+    errors = np.count_nonzero(model.predict(X) != step % 3)
+    assert model.report_.objective == pytest.approx(
+        errors + np.take(price, model.tree_.node_depth[inner]).sum())
+
+
+def test_looking_ahead_is_no_time_limit_where_cart_is_better():
+    X, step, _ = steps(5, levels=8)
+    model = MurTreeRegressor(5, split_penalty=0.1, search=MurTreeSearch(lookahead=2),
+                             time_limit=600).fit(X, (step * 5 % 8).astype(float))
+    assert model.report_.start == "cart"
+    assert model.report_.status == model.report_.ended == "heuristic"
+
+
+def test_what_every_tree_costs_anyway_may_be_less_than_nothing(monkeypatch):
+    wait_for_cart_alone(monkeypatch)
+    X, step, _ = steps(7, levels=30)
+    y = (step * 7 % 30).astype(float)
+
+    class Credit(SquaredError):
+        certified = None
+
+        def statistics(self, X, y, sample_weight):
+            return super().statistics(X, y, sample_weight), -40_000.0
+
+    report = MurTreeRegressor(3, loss=Credit(), time_limit=1e-9).fit(X, y).report_
+    assert report.objective < 0 and report.start == "cart"
+    assert report.status == "time_limit" and report.lower_bound == -40_000
+
+    rows, label = np.arange(64.0)[:, None], np.arange(64) // 8 % 2
+    monkeypatch.setattr("odtlib.binarize.MOMENT_CELLS", 63)
+    gains = np.where(label[:, None] == [0, 1], -1.0, 1.0)       # one leaf costs nothing
+    report = MurTreeClassifier(4, time_limit=1e-9).fit(rows, label, costs=gains).report_
+    assert report.lower_bound == -64 < report.objective < 0
+    assert report.status == "time_limit" and report.start == "cart"
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_a_tree_of_cart_that_cannot_be_better_is_not_grown(words, monkeypatch):
+    grown, real = [], columns_module.cart_tree
+    monkeypatch.setattr(columns_module, "cart_tree",
+                        lambda *given, **limits: (grown.append(given), real(*given, **limits))[1])
+    random = np.random.default_rng(0)
+    X, y = random.integers(0, 4, (200, 4)), random.integers(0, 2, 200)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(word=np.take(["no", "yes"], X[:, 0] % 2))
+    model = MurTreeClassifier(2, time_limit=600).fit(frame if words else X, y)
+    assert model.report_.status == "optimal" and model.report_.objective > 0 and not grown
+    MurTreeClassifier(2, time_limit=600).fit(random.random((200, 4)), y)
+    assert len(grown) == 1
+
+
+def test_words_are_read_for_cart_beside_the_columns_of_the_search(monkeypatch):
+    threads, real = [], columns_module._WordColumns.fit
+    monkeypatch.setattr(columns_module._WordColumns, "fit", lambda self, *given: (
+        threads.append(threading.current_thread()), real(self, *given))[1])
+    X, step, _ = steps(4)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(town=np.take(["Bern", "Ulm"], step % 2))
+    MurTreeClassifier(2, time_limit=600).fit(frame, step % 3)
+    assert threads and threading.main_thread() not in threads

@@ -524,3 +524,18 @@ def test_a_line_on_words_is_refused():
     frame = pd.DataFrame({"word": ["u", "v"], "x": [0.0, 1.0]})
     with pytest.raises(ValueError, match="feature 'word' holds text"):
         MurTreeRegressor(1, loss=LinearLeaves(["word"])).fit(frame, [0.0, 1.0])
+
+
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e154, 1e300])
+def test_lines_on_numbers_whose_squares_no_float_holds(single, unit):
+    """They had no slopes, and the tree was called optimal."""
+    rng = np.random.default_rng(0)
+    column, x = rng.integers(0, 2, (60, 2)), rng.normal(size=(60, 2)) + 3
+    y = x[:, 0] * (1 + column[:, 0]) + rng.normal(size=60)
+    given, scaled = (MurTreeRegressor(2, loss=LinearLeaves([2, 3], single=single)) for _ in "ab")
+    given.fit(np.column_stack([column, x]), y)
+    X = np.column_stack([column, unit * x])
+    scaled.fit(X, y)
+    assert scaled.report_.objective == pytest.approx(given.report_.objective)
+    assert ((y - scaled.predict(X)) ** 2).sum() == pytest.approx(given.report_.objective)

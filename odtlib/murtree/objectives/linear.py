@@ -92,12 +92,14 @@ class LinearLeaves(AdditiveObjective):
                              f"alpha of at least 0; y has shape {np.shape(y)}.")
         x = np.column_stack([self._feature(X, feature) for feature in self.features])
         weight, total = sample_weight, sample_weight.sum()
+        self.unit_ = np.frexp(np.abs(x).max(axis=0))[1]     # powers of 2: no square is 0 or inf
+        x = np.ldexp(x, -self.unit_)
         # Centred and in their own scale, sums lose least.
         self.centre_, self.mean_ = weight @ x / total, float(weight @ y / total)
         self.spread_ = np.sqrt(weight @ (x - self.centre_) ** 2 / total)
         self.spread_[self.spread_ == 0] = 1.0
         x, y = (x - self.centre_) / self.spread_, y - self.mean_
-        ridge = self.alpha * weight[:, None] / self.spread_ ** 2
+        ridge = np.ldexp(self.alpha * weight[:, None] / self.spread_ ** 2, -2 * self.unit_)
         if self.single:
             of_each = [[weight * x[:, k], weight * x[:, k] ** 2 + ridge[:, k], weight * x[:, k] * y]
                        for k in range(x.shape[1])]
@@ -131,4 +133,5 @@ class LinearLeaves(AdditiveObjective):
                     line[a] = (rows[a, -1] - rows[a, a + 1:-1] @ line[a + 1:]) / rows[a, a]
             intercept, slopes = line[0], line[1:]
         slopes = slopes / self.spread_
-        return np.array([self.mean_ + intercept - self.centre_ @ slopes, *slopes])
+        return np.array([self.mean_ + intercept - self.centre_ @ slopes,
+                         *np.ldexp(slopes, -self.unit_)])
