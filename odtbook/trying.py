@@ -133,17 +133,12 @@ class Question:
         """The classes, or all values of a quantity."""
         return np.unique(self.table.y)
 
-    @cached_property
-    def few(self) -> np.ndarray:
-        """Classes of too few rows to measure anything, if there are two others."""
-        return too_few(self.table.y)
-
     def row_weights(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray | None:
         """Return the weights of rows of the table by their classes; None where all weigh one."""
         y = self.table.y[rows]
         if self.weights == "balanced":
             weight = compute_sample_weight("balanced", y)
-            return np.where(np.isin(y, self.few), weight.min(), weight)
+            return np.where(np.isin(y, too_few(self.table.y)), weight.min(), weight)
         if self.weights is None:
             return None
         return np.array([self.weights[label] for label in y.tolist()])  # scikit-learn: "01" is 1
@@ -234,7 +229,7 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
         raise ValueError(f"--metric is {metric!r}; use {', '.join(map(repr, METRICS))}.")
     if cost and class_weight:
         raise ValueError("--cost and --class-weight both weigh the classes; give one of them.")
-    costs = _by_label(cost or {}, np.unique(table.y), table.target)
+    costs = _by_label(cost or {}, table)
     few, n = too_few(table.y), len(table.y)
     labels, counts = np.unique(table.y[~np.isin(table.y, few)], return_counts=True)
     rare, lines = 100 * counts.min() / n, []
@@ -256,7 +251,7 @@ def ask(table: Table, *, cost: dict | None = None, class_weight: dict | str | No
     if class_weight:
         weights, loss = class_weight, "the weight of the wrong rows"
         if weights != "balanced":
-            weights = _by_label(weights, np.unique(table.y), table.target)
+            weights = _by_label(weights, table)
     elif cost or metric == "cost":
         weights, loss = costs, "what its mistakes cost"
     elif metric == "balanced accuracy":     # few rows of a class decide: shares vary less
@@ -289,13 +284,14 @@ def _check_numbers(max_depth, max_leaf_nodes, seed, seconds):
         raise ValueError(f"--time is {seconds}; give seconds, more than 0 and up to 1e9.")
 
 
-def _by_label(given, labels, target):
+def _by_label(given, table):
     """Return {label: number} for all classes, 1 where nothing is given."""
-    known, given = {str(label): label for label in labels.tolist()}, dict(given)
+    known, given = {str(label): label for label in np.unique(table.y).tolist()}, dict(given)
     for text, number in given.items():
         if str(text) not in known:
-            raise ValueError(f"{target!r} has no class {str(text)!r}{suggestion(text, known)}; its "
-                             f"classes are {', '.join(list(known)[:20])}.")
+            raise ValueError(f"{table.target!r} has no class {str(text)!r}"
+                             f"{suggestion(text, known)}; its classes are "
+                             f"{', '.join(list(known)[:20])}.")
         if not 0 < number < np.inf:
             raise ValueError(f"the class {str(text)!r} has a cost or weight of {number}; give a "
                              "number above 0.")
@@ -498,12 +494,11 @@ class Found:
         tree = self.model.tree_
         if not self.question.classes:
             return tree
-        y = np.searchsorted(tree.classes, self.question.table.y)
-        counts = np.zeros_like(tree.value, float)
-        np.add.at(counts, (self.leaf, y), 1.0)
+        table = self.question.table
         gaps = {} if tree.missing_left is None else {      # whatever the rows weigh in the copy
             "missing_left": tree._missing_goes_left().astype(int)}
-        return tree.replace(value=tree._with_sums_below(counts), **gaps)
+        return tree.with_counts(table.X, np.searchsorted(tree.classes, table.y), relabel=False
+                                ).replace(**gaps)
 
     @property
     def columns(self) -> np.ndarray:
