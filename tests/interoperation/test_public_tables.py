@@ -116,6 +116,10 @@ def test_no_sentence_of_the_page_is_false(package, name, target, options, tmp_pa
             assert ("it is better" in line) == (low > 0) or "ahead" in line
             assert ("it is worse" in line) == (high < 0)
             assert ("chance" in line or "clearly" in line) == (low <= 0 <= high) or high < 0
+    gain = re.search(r"one answer for all rows by (\S+) points", said["pays"])
+    if gain and not classes:
+        explained = re.search(r"optimal tree +(\S+) %", said["worth"])     # one answer: nothing
+        assert float(gain[1]) == pytest.approx(float(explained[1]), abs=0.11)
     # 6. columns that give the target away
     for column, hits, n, cut in re.findall(
             r"'([^']+)' alone tells '[^']+' in ([\d,]+) of ([\d,]+) rows \(one cut, at (\S+)\)",
@@ -127,3 +131,9 @@ def test_no_sentence_of_the_page_is_false(package, name, target, options, tmp_pa
                    for side in (below, ~below))
         assert abs(best - int(hits.replace(",", ""))) <= 1
         assert known.sum() == int(n.replace(",", ""))
+    # 7. good trees ask what the proof is about, and nothing speaks of the program's own parts
+    questions = int(re.search(r"over the (\d+) questions? below|$", said["proof"])[1] or 10**9)
+    assert sum(line.count(";") + 1 for line in said["asked"].splitlines()) <= questions
+    begins = re.search(r"begin with one of (\d+) questions", said["good"])
+    assert not begins or 2 <= int(begins[1]) <= questions
+    assert not re.search(r"\b_[A-Z]\w+|feature names", "\n".join(said.values()))
