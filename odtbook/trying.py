@@ -765,8 +765,8 @@ def certified(found: Found) -> Lines:
         lines.append(str(error))
     lost = [name for name in table.feature_names if name not in questions]
     if not isinstance(model.binarizer_, AutoBinarizer | None):
-        lines.append("These are the questions of a CART tree: with them the tree costs less than "
-                     "any that was found with the questions made of every feature.")
+        lines.append("The questions about numbers are those of a CART tree: with them the tree "
+                     "costs less than any that was found with the questions made of every feature.")
     elif lost:
         lines.append(f"No question was made of {', '.join(map(repr, lost))}.")
     return Lines([*lines, *found.lines, "The proof is about the training rows and these questions. "

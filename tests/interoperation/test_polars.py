@@ -123,8 +123,11 @@ def test_a_table_of_every_type_is_read_and_no_column_is_lost(pl):
         assert found == (pytest.approx(wanted) if isinstance(cells[1], int | float) else wanted)
         gaps = sum(cell is None or cell != cell for cell in frame[name].to_list())
         assert gaps == read.X[name].isna().sum()
-        assert any(line.startswith(f"{name!r} has {gaps} gap") for line in read.report.lines) == \
-            (gaps > 0)
+        alone = read_table(frame.select(name).hstack(useless), "target").report.lines
+        assert any(line.startswith(f"{name!r} has {gaps} gap") for line in alone) == (gaps > 0)
+    many = sum(read.X.isna().any())         # of many columns the gaps are one sentence
+    assert any(line.startswith(f"{many} of {len(expected)} features have gaps")
+               for line in read.report.lines)
     for name in ("nothing", "same"):
         assert any(line.startswith(repr(name)) and "dropped" in line for line in read.report.lines)
 
@@ -159,7 +162,8 @@ def test_binarisers_make_the_same_columns(pl, name):
 
 def test_compare_takes_a_frame(pl, capsys):
     frame, _ = typed_columns(pl)
-    table = experiments.compare(frame.with_columns(target=pl.Series(["no", "yes", "yes"] * 20)),
-                                "target", max_depth=2, methods=["CART", "MurTree"])
+    frame = frame.with_columns(target=pl.Series(["no", "yes", "yes"] * 20))
+    table = experiments.compare(frame, "target", max_depth=2, methods=["CART", "MurTree"])
     assert list(table.index) == ["CART", "MurTree"] and "error" not in table
-    assert "'gaps' has 1 gap" in capsys.readouterr().out
+    said = str(read_table(frame, "target").report)
+    assert "of 14 features have gaps" in said and said in capsys.readouterr().out

@@ -471,7 +471,7 @@ def test_good_trees_and_the_proof_are_about_the_questions_that_are_shown():
         question, make(rows, max_depth=2, price=0.01, objective="squared_error"), rows)
     found = trying.Found(question, model, [], model.apply(question.table.X))
     asks, said = trying.asked(found), str(trying.certified(found))
-    assert len(asks) < 4 and "the questions of a CART tree" in said
+    assert len(asks) < 4 and "questions about numbers are those of a CART tree" in said
     assert "No question was made of" not in said
     assert f"at least 5 rows in a leaf over the {sum(map(len, asks.values()))} questions" in said
 
