@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from itertools import compress
 from numbers import Integral
 from typing import Self
@@ -68,6 +69,7 @@ SHARE_OF_TIME = 0.25
 MOST_OF_SOME = 2000
 
 
+@dataclass(eq=False, repr=False)
 class _Binarizer(TransformerMixin, WithParameters):
     """Read a table, ask the subclass for the cuts of every numeric feature, make the columns."""
 
@@ -80,9 +82,9 @@ class _Binarizer(TransformerMixin, WithParameters):
     _keeps_numbers = False      # True: numbers become no columns of zeros and ones
     _keeps_gaps = False         # True: transform returns NaN for what handle_unknown would refuse
 
-    def __init__(self, *, handle_unknown: str = "error", ordered_categories: bool = False) -> None:
-        self.handle_unknown = handle_unknown
-        self.ordered_categories = ordered_categories
+    _: KW_ONLY
+    handle_unknown: str = "error"
+    ordered_categories: bool = False
 
     def _cuts(self, counts, first, clock):
         """Return whether there is a cut before each value of some numeric features, (n_values,).
@@ -639,6 +641,7 @@ class MDLPBinarizer(_Binarizer):
         return accepted
 
 
+@dataclass(eq=False, repr=False)
 class AutoBinarizer(_Binarizer):
     """Cut every feature where MDLP does, and evenly besides: the default of MurTreeClassifier.
 
@@ -675,10 +678,7 @@ class AutoBinarizer(_Binarizer):
     _needs_classes = True
     _cuts_by_entropy = MDLPBinarizer._cuts
 
-    def __init__(self, max_columns: int = 120, *, handle_unknown: str = "error",
-                 ordered_categories: bool = False) -> None:
-        self.max_columns = max_columns
-        super().__init__(handle_unknown=handle_unknown, ordered_categories=ordered_categories)
+    max_columns: int = 120
 
     def _cuts(self, counts, first, clock):
         fewest, most = EVEN_CUTS
@@ -687,6 +687,7 @@ class AutoBinarizer(_Binarizer):
                 | self._cuts_by_entropy(counts, first, clock))
 
 
+@dataclass(eq=False, repr=False)
 class QuantileBinarizer(_Binarizer):
     """Cut every feature into bins of about equally many rows.
 
@@ -723,15 +724,13 @@ class QuantileBinarizer(_Binarizer):
         "n_bins": [Interval(Integral, 2, None, closed="left")],
     }
 
-    def __init__(self, n_bins: int = 8, *, handle_unknown: str = "error",
-                 ordered_categories: bool = False) -> None:
-        self.n_bins = n_bins
-        super().__init__(handle_unknown=handle_unknown, ordered_categories=ordered_categories)
+    n_bins: int = 8
 
     def _cuts(self, counts, first, clock):
         return _equal_frequency(counts.sum(axis=0), first, self.n_bins)
 
 
+@dataclass(eq=False, repr=False)
 class ThresholdBinarizer(_Binarizer):
     """Cut every feature at all thresholds: the midpoints between neighbouring distinct values.
 
@@ -745,12 +744,12 @@ class ThresholdBinarizer(_Binarizer):
         and the same class only.  Fewer columns, and the split of least class entropy is still
         among them (Fayyad and Irani, 1992); but an optimal tree of depth two or more may need a
         threshold that was left out.
+    handle_unknown, ordered_categories
+        As in :class:`MDLPBinarizer`.
     max_thresholds_per_feature : int or None, default=None
         A feature with more thresholds keeps this many, chosen so that the bins between them hold
         about equally many rows.  None keeps all; the number of columns is then up to the number
         of rows times the number of features.
-    handle_unknown, ordered_categories
-        As in :class:`MDLPBinarizer`.
 
     Attributes
     ----------
@@ -774,11 +773,9 @@ class ThresholdBinarizer(_Binarizer):
         "max_thresholds_per_feature": [Interval(Integral, 1, None, closed="left"), None],
     }
 
-    def __init__(self, thresholds: str = "all", *, max_thresholds_per_feature: int | None = None,
-                 handle_unknown: str = "error", ordered_categories: bool = False) -> None:
-        self.thresholds = thresholds
-        self.max_thresholds_per_feature = max_thresholds_per_feature
-        super().__init__(handle_unknown=handle_unknown, ordered_categories=ordered_categories)
+    thresholds: str = "all"
+    _: KW_ONLY
+    max_thresholds_per_feature: int | None = None
 
     @property
     def _needs_classes(self):
@@ -795,12 +792,11 @@ class ThresholdBinarizer(_Binarizer):
         return cut
 
 
+@dataclass(eq=False, repr=False)
 class _GivenCuts(_Binarizer):
     """Cut each numeric feature at given thresholds, ``cuts`` by feature."""
 
-    def __init__(self, cuts=None, *, handle_unknown="error", ordered_categories=False):
-        self.cuts = cuts
-        super().__init__(handle_unknown=handle_unknown, ordered_categories=ordered_categories)
+    cuts: dict | None = None
 
     def _numeric_intervals(self, features, rows, codes, n_classes, clock):
         ends = {}
