@@ -453,40 +453,17 @@ class RestrictedProblem:
     def tree(self, choices):
         """Return the tree of a choice at each node, with the best classes or those chosen.
 
-        It has no split that changes no prediction, none with an infinite threshold and, where
-        leaves have limits, no empty leaf.
+        It has no split that changes no prediction, and no empty leaf.
         """
         split = self.start[:self.n_nodes] + choices[:self.n_nodes]
         splits = list(zip(self.feature[split].tolist(), self.threshold[split].tolist(),
                           strict=True))
-        splits = self._without_empty(split, splits)
         if self.side is None:
             return tree_of_splits(splits, self.X, self.y, self.n_classes, self.weights)
         # its leaves predict what the tree says of their rows
         predicted = choices[self.n_nodes + self._leaf_of(choices)[0]]
         tree = tree_of_splits(splits, self.X, predicted, self.n_classes)
         return tree.with_counts(self.X, self.y, self.n_classes, self.weights, relabel=False)
-
-    def _without_empty(self, split, splits):
-        """Replace each node that divides no rows by the subtree that gets them.
-
-        Without limits only where that is so for any rows, because the threshold is infinite.
-        """
-        moved = [None] * self.n_nodes
-
-        def add(node, target, rows):
-            while node < self.n_nodes:
-                left = rows & self.goes_left[split[node]]
-                if (left.any() and left.sum() < rows.sum() if self.limited
-                        else np.isfinite(splits[node][1])):
-                    moved[target] = splits[node]
-                    add(2 * node + 1, 2 * target + 1, left)
-                    add(2 * node + 2, 2 * target + 2, rows & ~left)
-                    return
-                node = 2 * node + (1 if splits[node][1] == np.inf or left.any() else 2)
-
-        add(0, 0, np.ones(self.n_rows, bool))
-        return moved
 
     def excess(self, columns):
         """Return by how much the costs of what some columns hold exceed the budget."""

@@ -16,8 +16,8 @@ from odtlib.heuristics.cart import cart_nodes, patient_clock
 from odtlib.heuristics.ranks import RankedRows
 from odtlib.report import Clock, TimeUp
 from odtlib.solver_threads import Flag, in_threads
-from odtlib.tree import DecisionTree, midpoint
-from odtlib.trees import build, class_weights
+from odtlib.tree import midpoint
+from odtlib.trees import classifier_of
 
 SKLEARN_SEED = 99   # of the published program, which takes it for every tree
 CHUNK = 32          # trees that are asked for at once
@@ -275,15 +275,11 @@ def warm_up_sampling():
 def tree_of_splits(splits, X, y, n_classes, sample_weight=None):
     """Return the tree with given splits, (feature, threshold) or None in heap order.
 
-    Its leaves predict the class of largest weight; splits that change no prediction are dropped.
+    Its leaves predict the class of largest weight; splits that send all rows one way, or change no
+    prediction, are dropped.
     """
-    def split(at, rows):
-        if at >= len(splits) or splits[at] is None:
-            return None
-        feature, threshold = splits[at]
-        return feature, threshold, X[rows, feature] <= threshold, 2 * at + 1, 2 * at + 2
-
-    *table, members = build(0, len(X), split)
-    tree = DecisionTree(*table, class_weights(members, y, n_classes, sample_weight),
-                        n_features=X.shape[1])
-    return tree.with_counts(X, y, n_classes, sample_weight).pruned()    # labels empty leaves
+    plans = [None] * (2 * len(splits) + 1)
+    for at in reversed(range(len(splits))):
+        if splits[at] is not None:
+            plans[at] = (*splits[at], plans[2 * at + 1], plans[2 * at + 2])
+    return classifier_of(plans[0], X, y, n_classes, sample_weight).pruned()
