@@ -30,11 +30,12 @@ def apply(X, feature, threshold, child, missing_left, leaf):
 def sum_nodes(ranks, labels, weights, feature, cut, left, right, value, low, high):
     """Send rows down a tree; write what reaches each node, and the ranks on both sides of its cut.
 
-    ``ranks`` is (n_features, n_rows) int32; ``labels``, int64, and ``weights``, float64, are
-    (n_rows,).  By node, int64: ``feature`` (negative at a leaf), the greatest rank ``cut`` that
-    goes left, and the children ``left`` and ``right``.  ``value``, (n_nodes, n_classes) float64,
-    receives weights of classes on zeros; ``low`` and ``high``, (n_nodes,) int64, the greatest rank
-    that goes left and the least that does not, where they are above and below what they hold.
+    ``ranks`` is (n_features, n_rows) int32, or the values themselves, float64; ``labels``, int64,
+    and ``weights``, float64 or int64, are (n_rows,).  By node: ``feature`` (negative at a leaf),
+    int64, the greatest rank ``cut`` that goes left, and the children ``left`` and ``right``, int64.
+    ``value``, (n_nodes, n_classes) of the type of the weights, receives weights of classes on
+    zeros; ``low`` and ``high``, (n_nodes,), the greatest rank that goes left and the least that
+    does not, where they are above and below what they hold.
     """
     for row in range(len(labels)):
         node = 0

@@ -184,26 +184,3 @@ def split_node(columns, slot, rows, keys, weight, strict, feature, left_rows, si
             else:
                 index_column(orders[child, g], n, keys[g], True, weight, strict, cut[child, g],
                              segment[child, g], mass[child, g], count[child, g])
-
-
-@njit(**OPTIONS)
-def surround(X, feature, last, left, right, low, high, leaf):
-    """Find the two values that each split of a tree separates, and the leaf of each row.
-
-    ``X``: (n_rows, n_features) float64; of each node of the tree, (n_nodes,): ``feature``, int64,
-    negative in a leaf; ``last``, float64, a value such that smaller and equal ones go left;
-    ``left`` and ``right``, int64, its children.  Results: ``low`` and ``high``: (n_nodes,) float64,
-    infinite at first, the largest value that goes left in each node, and the smallest that goes
-    right; ``leaf``: (n_rows,) int64, the node of each row's leaf.
-    """
-    for row in range(X.shape[0]):
-        node = 0
-        while feature[node] >= 0:
-            x = X[row, feature[node]]
-            if x <= last[node]:
-                low[node] = max(low[node], x)
-                node = left[node]
-            else:
-                high[node] = min(high[node], x)
-                node = right[node]
-        leaf[row] = node

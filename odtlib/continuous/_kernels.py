@@ -869,8 +869,8 @@ def copy_tree(source, target, at):
 # (of what is kept for each side, LEFT comes first and the right one after it)
 (PHASE, SLOT, ROWS, MASS, CAP, BEST, POSITION, FEATURE, THRESHOLD, CUT_ROWS, CUT_MASS, INTERVAL,
  LEFT, RIGHT, HALF, TURN, SIZE, KEPT, SEEN, FIRST, SIDE, LEFT_ROOT, RIGHT_ROOT, LEFT_VALUE,
- RIGHT_VALUE, BOUND, COMPARED, PROBING, BUDGET, LEFT_HASH, RIGHT_HASH) = range(31)
-FRAME_SIZE = 31
+ RIGHT_VALUE, BOUND, COMPARED, PROBING, BUDGET, DIVISIONS, LEFT_HASH, RIGHT_HASH) = range(32)
+FRAME_SIZE = 32
 
 # phases
 START, NEXT_FEATURE, OPEN_FEATURE, NEXT_THRESHOLD, CHILD, RETURNED, FINISHED = range(7)
@@ -1115,12 +1115,11 @@ def open_node(columns, slot, rows, labels, weight, problem, budget, pair, levels
         frame[BEST] = best
         rebuild_pair(columns, slot, rows, labels, weight, problem, budget, state[PAIR_ROOT],
                      state[PAIR_VALUE], best, pair.code, tally, pair.errors, levels.trees[level])
-    n_divisions, _ = _divide_budget(depth, frame[BUDGET])
-    for candidate in range(columns.order.shape[1] * n_divisions):
-        g = candidate // n_divisions
+    for candidate in range(columns.order.shape[1] * frame[DIVISIONS]):
+        g = candidate // frame[DIVISIONS]
         levels.seed_threshold[level, g] = features[g, INDEX]
         q = candidate
-        while q > 0 and features[order[q - 1] // n_divisions, ERROR] > features[g, ERROR]:
+        while q > 0 and features[order[q - 1] // frame[DIVISIONS], ERROR] > features[g, ERROR]:
             order[q] = order[q - 1]
             q -= 1
         order[q] = candidate
@@ -1173,14 +1172,13 @@ def open_feature(columns, weight, problem, levels, state):
     level = state[LEVEL]
     frame, profile = levels.frames[level], levels.profiles[level]
     slot, rows, v = frame[SLOT], frame[ROWS], frame[FEATURE]
-    n_divisions, _ = _divide_budget(problem[DEPTH] - level, frame[BUDGET])
-    f = v // n_divisions
+    f = v // frame[DIVISIONS]
     n_cuts, monotone = columns.count[slot, f, 0], problem[MIN_LEAF] == 1
     frame[PHASE] = NEXT_FEATURE
     if n_cuts == 0 or (levels.lower[level, v]
                        >= children_bound(problem, frame, level) + problem[PENALTY]):
         return
-    frame[COMPARED] = monotone and frame[SEEN] > 0 and n_divisions == 1
+    frame[COMPARED] = monotone and frame[SEEN] > 0 and frame[DIVISIONS] == 1
     if frame[COMPARED]:
         measure_similarity(levels.solved[level], levels.sides[level], columns.order[slot, f], rows,
                            weight, problem[UNIT], levels.similar[level])
@@ -1208,8 +1206,7 @@ def choose_threshold(columns, weight, problem, levels, state):
     level = state[LEVEL]
     frame, lower = levels.frames[level], levels.lower[level]
     slot, v, unit = frame[SLOT], frame[FEATURE], problem[UNIT]
-    n_divisions, _ = _divide_budget(problem[DEPTH] - level, frame[BUDGET])
-    f = v // n_divisions
+    f = v // frame[DIVISIONS]
     cuts, mass = columns.cut[slot, f], columns.mass[slot, f]
     j, low, high = widest_interval(
         levels.profiles[level], frame[SIZE], cuts, mass, weight, unit, problem[MIN_LEAF] == 1,
@@ -1281,10 +1278,9 @@ def split_at_threshold(columns, keys, weight, problem, code, levels, cache, stat
     """
     level = state[LEVEL]
     frame = levels.frames[level]
-    n_divisions, _ = _divide_budget(problem[DEPTH] - level, frame[BUDGET])
     state[NODES] += 1
     split_node(columns, frame[SLOT], frame[ROWS], keys, weight, problem[MIN_LEAF] > 1,
-               frame[FEATURE] // n_divisions, frame[CUT_ROWS], code, 2 * level + 1)
+               frame[FEATURE] // frame[DIVISIONS], frame[CUT_ROWS], code, 2 * level + 1)
     state[WORK] += 3 * columns.order.shape[1] * frame[ROWS]
     for side in range(2):
         bound_child(columns, problem, levels, cache, state, side)
@@ -1315,6 +1311,7 @@ def enter_child(problem, levels, state):
     child[BEST] = INFINITE
     child[SIDE] = side
     child[BUDGET] = budget
+    child[DIVISIONS], _ = _divide_budget(problem[DEPTH] - level - 1, budget)
     for g in range(len(lower)):
         lower[g] = inherited[g]
     state[LEVEL] = level + 1
@@ -1373,11 +1370,10 @@ def close_threshold(columns, problem, levels, state):
     level = state[LEVEL]
     frame, profile = levels.frames[level], levels.profiles[level]
     v, left, right = frame[FEATURE], frame[LEFT], frame[RIGHT]
-    n_divisions, _ = _divide_budget(problem[DEPTH] - level, frame[BUDGET])
     monotone = problem[MIN_LEAF] == 1
     if monotone and frame[SEEN] < SOLVED:
         note_solved(levels.solved[level], levels.sides[level], frame[SEEN],
-                    columns.order[frame[SLOT], v // n_divisions], frame[CUT_ROWS],
+                    columns.order[frame[SLOT], v // frame[DIVISIONS]], frame[CUT_ROWS],
                     left - frame[CUT_MASS], right, problem[UNIT])
         frame[SEEN] += 1
     k = frame[INTERVAL] + 1
@@ -1407,9 +1403,8 @@ def leave_node(count, problem, levels, state):
     frame, parent, lower = levels.frames[level], levels.frames[level - 1], levels.lower[level]
     bound = frame[BEST]
     if bound >= frame[CAP] and frame[BUDGET] >= NO_BUDGET:
-        n_divisions, _ = _divide_budget(problem[DEPTH] - level, frame[BUDGET])
-        for g in range(count.shape[1] * n_divisions):
-            if count[frame[SLOT], g // n_divisions, 0] > 0:
+        for g in range(count.shape[1] * frame[DIVISIONS]):
+            if count[frame[SLOT], g // frame[DIVISIONS], 0] > 0:
                 bound = min(bound, lower[g])
         bound = max(bound, frame[CAP])
     state[RESULT] = bound
@@ -1445,8 +1440,7 @@ def search(columns, keys, labels, weight, problem, table_two, table_many, pair, 
             if level == 0:
                 return WANTS_FEATURE
             frame[POSITION] += 1
-            n_divisions, _ = _divide_budget(problem[DEPTH] - level, frame[BUDGET])
-            if frame[POSITION] == columns.order.shape[1] * n_divisions:
+            if frame[POSITION] == columns.order.shape[1] * frame[DIVISIONS]:
                 frame[PHASE] = FINISHED
             else:
                 frame[FEATURE] = levels.feature_order[level, frame[POSITION]]

@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from odtlib._numba.vector import LANES
+from odtlib._tree_kernels import sum_nodes
 from odtlib.arrays import aligned
 from odtlib.continuous import _kernels as k
-from odtlib.continuous._columns import pack_column, sort_column, surround
+from odtlib.continuous._columns import pack_column, sort_column
 from odtlib.continuous._sweep import (
     CLASS_SHIFT,
     HALF_TWO,
@@ -104,22 +105,17 @@ def decode(nodes, X, y, cost, sample_weight=None):
     n_nodes, n_classes = len(left), cost.n_classes
     feature, last = nodes[:n_nodes].T.copy()
     inner = np.flatnonzero(feature >= 0)
-    value = np.full(n_nodes, np.nan)
-    value[inner] = X[last[inner], feature[inner]]
-    low, high = np.full(n_nodes, -np.inf), np.full(n_nodes, np.inf)
-    leaf = np.empty(len(y), np.int64)
-    surround(X, feature, value, np.array(left), np.array(right), low, high, leaf)
-    value[inner] = midpoint(low[inner], high[inner])
-    place = leaf * n_classes + y
-    weight = np.bincount(place, sample_weight, n_nodes * n_classes).reshape(n_nodes, n_classes)
-    costs = weight
+    cut, low, high = (np.full(n_nodes, end) for end in (np.nan, -np.inf, np.inf))
+    cut[inner] = X[last[inner], feature[inner]]
+    where = feature, cut, np.array(left), np.array(right)
+    weight = costs = np.zeros((n_nodes, n_classes))
+    sum_nodes(X.T, y, np.ones(len(y)) if sample_weight is None else sample_weight, *where, weight,
+              low, high)
     if cost.weight is not None:
         costs = np.zeros((n_nodes, n_classes), np.int64)
-        np.add.at(costs.ravel(), place, cost.weight)
-    for node in inner[::-1]:
-        for table in (weight, costs):
-            table[node] = table[left[node]] + table[right[node]]
-    return DecisionTree(feature, value, left, right, weight, label=np.argmax(costs, axis=1),
+        sum_nodes(X.T, y, cost.weight, *where, costs, low, high)
+    cut[inner] = midpoint(low[inner], high[inner])
+    return DecisionTree(feature, cut, left, right, weight, label=np.argmax(costs, axis=1),
                         n_features=X.shape[1]).pruned()
 
 
@@ -207,7 +203,8 @@ class ThresholdSearch:
         frame[k.CAP] = frame[k.BEST] = k.INFINITE
         frame[k.BUDGET] = budget
         # which root candidates exist: each feature with a threshold, once per division
-        every = np.repeat(columns.count[0, :, 0] > 0, k.divide_budget(max_depth, budget)[0])
+        frame[k.DIVISIONS], _ = k.divide_budget(max_depth, budget)
+        every = np.repeat(columns.count[0, :, 0] > 0, frame[k.DIVISIONS])
         self.candidates = np.zeros(a["lower"].shape[1], bool)
         self.candidates[:len(every)] = every
         self._n_candidates = len(every)

@@ -12,7 +12,7 @@ from estimators import in_small_slices, on_a_slow_computer
 
 from odtbook.datasets import load
 from odtlib import ContinuousTreeClassifier
-from odtlib._tree_kernels import apply
+from odtlib._tree_kernels import apply, sum_nodes
 from odtlib.continuous import _columns, _kernels, solver
 from odtlib.continuous import classifier as module
 from odtlib.heuristics._kernels import search
@@ -21,7 +21,7 @@ from odtlib.report import Clock, TimeUp
 from odtlib.tolerance import PROOF, ROUNDING
 
 KERNELS = [_kernels.search, _kernels.rebuild_pair, _columns.pack_column, _columns.sort_column,
-           _columns.surround, apply, search]
+           apply, sum_nodes, search]
 
 # errors of the best tree, from two other solvers (ConTree 1.0.8 and a prototype)
 KNOWN = {
