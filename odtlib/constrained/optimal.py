@@ -25,7 +25,7 @@ from odtlib.intervals import IntervalSearch, Solution
 from odtlib.report import Clock
 from odtlib.tolerance import PROOF, ROUNDING
 from odtlib.tree import DecisionTree
-from odtlib.trees import build, cut_back
+from odtlib.trees import build_plan, cut_back
 
 
 class _Node:
@@ -271,12 +271,6 @@ class OptimalConstrainedTreeRegressor(TreeRegressor):
 
     def _wrap(self, found, X, Y, w, feasible, loss):
         """Fill the shape of a tree with the best feasible prediction of every node."""
-        def split(node, rows):
-            if node is None:
-                return None
-            feature, cut, left, right = node
-            return feature, cut, X[rows, feature] <= cut, left, right
-
-        *nodes, members = build(found, len(X), split)
+        *nodes, members = build_plan(found, X)
         return DecisionTree(*nodes, [loss.best(Y[rows], w[rows], feasible) for rows in members],
                             n_features=X.shape[1], kind="regression")
