@@ -279,9 +279,6 @@ class Master:
 
     def values(self, leaf, path):
         """Return values and effects of columns: of paths, or of pairs of paths."""
-        if self._every or "paths" in vars(self.problem):
-            value, effects = self.every_value(leaf)
-            return value[path], effects[:, path]
         return self._of_pairs(*(self.problem.values(each, path) for each in self._pair(leaf)))
 
     def every_value(self, leaf):
