@@ -57,7 +57,6 @@ from odtbook.tables import table_of as table_of
 from odtbook.tables.columns import POWERS
 from odtbook.tables.words import Unusable, count, listed, one_line, suggestion
 from odtlib import MurTreeClassifier, MurTreeRegressor, TunedCARTClassifier, __version__
-from odtlib.binarize import AutoBinarizer
 from odtlib.report import Clock
 from odtlib.text import number_text, short_text, threshold_text
 from odtlib.tree import DecisionTree
@@ -764,7 +763,7 @@ def certified(found: Found) -> Lines:
     except TimeoutError as error:
         lines.append(str(error))
     lost = [name for name in table.feature_names if name not in questions]
-    if not isinstance(model.binarizer_, AutoBinarizer | None):
+    if hasattr(model.binarizer_, "cuts"):       # which it was given
         lines.append("The questions about numbers are those of a CART tree: with them the tree "
                      "costs less than any that was found with the questions made of every feature.")
     elif lost:

@@ -134,6 +134,9 @@ def test_no_sentence_of_the_page_is_false(package, name, target, options, tmp_pa
     # 7. good trees ask what the proof is about, and nothing speaks of the program's own parts
     questions = int(re.search(r"over the (\d+) questions? below|$", said["proof"])[1] or 10**9)
     assert sum(line.count(";") + 1 for line in said["asked"].splitlines()) <= questions
+    if "those of a CART tree" in said["proof"]:
+        depth = int(re.search(r"depth at most (\d+)|$", said["proof"])[1] or 9)
+        assert len({*re.findall(r"[^;]+ <= [^ ;\n]+", said["asked"])}) < 2**depth
     begins = re.search(r"begin with one of (\d+) questions", said["good"])
     assert not begins or 2 <= int(begins[1]) <= questions
     assert not re.search(r"\b_[A-Z]\w+|feature names", "\n".join(said.values()))

@@ -386,6 +386,7 @@ def test_numbers_and_dates_are_said_as_an_analyst_writes_them():
         assert f"then {line} (" in said
     assert "e+" not in said + proved
     assert not re.search(r"\d\.\d{9}", proved) and "has checked it" in proved
+    assert "CART" not in proved         # whose questions these are not
     right = re.findall(r"costs? (?:less than )?(\d+\.?\d*)", proved)
     assert ("(but for rounding)" in proved) == (right[0] != right[1]) and len(right) == 2
     shown = trying.as_meant(table, table.X.iloc[:3])
