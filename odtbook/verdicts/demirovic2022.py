@@ -47,6 +47,7 @@ LIMIT = 600.0       # seconds: the limit of the paper
 FACTOR = 2.0        # within which two times agree
 CLOSE = 1.0         # points between methods that are "comparable" on one data set
 WORK = 0.01         # share of the depth-two problems below which an order saves nothing
+LEAST = 0.1         # seconds, below which a single time says nothing
 LINEAR = 0.25       # by which the exponent of "linear" growth may differ from 1
 SLOWER = Plan("murtree_published_search", {"time_limit": 600.0},
               "the cells of Tables 4 and 5 that a minute stopped")
@@ -226,24 +227,36 @@ def _agree(cells):
                         times["ours"], times[["rows", "columns"]])]
 
 
+def _exceptions():
+    """Return the data sets on which the branch cache is faster in the paper's Table 1."""
+    printed = published("demirovic2022_table1")
+    slow, quick = (printed[f"{cache} Cache, Time"].astype(float) for cache in ("Dataset", "Branch"))
+    return printed.index[quick < slow]
+
+
 @paper.claim("T1", "a", plan=CACHES, digits=0.5)
 def _(records):
-    return _faster(switches(records, 1), "The data set cache is faster", "Branch Cache, Time",
-                   "Dataset Cache, Time", "all but two data sets")
+    cells = switches(records, 1)
+    return _faster(cells[~cells["row"].isin(_exceptions())], "The data set cache is faster on all "
+                   "but the two exceptions", "Branch Cache, Time", "Dataset Cache, Time",
+                   "all but two data sets", always)
 
 
 @paper.claim("T1", "b")
 def _(records):
-    more, fewer = _both(switches(records, 1), "Branch Cache, Cache Entries",
-                        "Dataset Cache, Cache Entries")
-    return mostly("Data sets on which the data set cache has fewer entries", more > fewer,
-                  kind="exact", published="all but two data sets")
+    cells = switches(records, 1)
+    cells = cells[~cells["row"].isin(_exceptions())]
+    more, fewer = _both(cells, "Branch Cache, Cache Entries", "Dataset Cache, Cache Entries")
+    return proved("The data set cache has fewer entries on all but the two exceptions",
+                  bool((more > fewer).all()), "all but two data sets",
+                  f"{int((more > fewer).sum())} of {len(more)}", "counted").guarded(
+                      len(more) / cells["row"].nunique())
 
 
 @paper.claim("T1", "c")
 def _(records):
-    printed, ours = (pivot(switches(records, 1), side) for side in ("published", "ours"))
-    own = printed.index[printed["Branch Cache, Time"] < printed["Dataset Cache, Time"]]
+    ours = pivot(switches(records, 1))
+    own = _exceptions()
     says = f"The branch cache is faster on {' and '.join(own)}"
     ratio, entries = (np.array([ours[f"Dataset Cache, {what}"][name]
                                 / ours[f"Branch Cache, {what}"][name] for name in own])
@@ -273,6 +286,20 @@ def _(records):
                   entries["published"], entries["ours"],
                   digits=np.maximum(0.5, 0.01 * entries["published"].astype(float))),
             *_agree(cells)]
+
+
+@paper.claim("T1", "e")
+def _(records):
+    """Compare with the slower of both other caches, where a run takes a tenth of a second."""
+    caches = ["branch", "dataset", "closure"]
+    runs = records.of("murtree_switches", cache=caches, feature_order="depth-two",
+                      child_order="dynamic", refined_bound=True, similarity_bound=True)
+    seconds = runs.pivot_table(index="dataset", columns="cache", values="cpu_seconds")[caches]
+    seconds = seconds[(seconds >= LEAST).any(axis=1)].dropna()
+    return mostly(f"A cache by closure takes more than {TIMED:.2f} times as long",
+                  seconds["closure"] > TIMED * seconds[["branch", "dataset"]].max(axis=1),
+                  kind="timing", published="most instances").guarded(
+                      substitute="our own search, where a run takes a tenth of a second")
 
 
 @paper.claim("T2", "a", digits=0.5)

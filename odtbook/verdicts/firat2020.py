@@ -528,6 +528,16 @@ def _(records):
     return wins(records, {"BinOCT*": 16, "OCT": 11, "CGH": 10, "CART": 6}, "test")
 
 
+@paper.claim("F1", "e")
+def _(records):
+    """Judge that no two methods are further apart than means that agree."""
+    return [*(equivalent(f"CGH and CART are comparable at depth {k}", [Effect.of(
+        "CGH over CART", 0.0, gains(records, ("CGH", k, "test"), ("CART", k, "test")))], MARGIN)
+        for k in DEPTHS), *(part for first, second in (("BinOCT*", "CGH"), ("CGH", "OCT"))
+                            for part in paired(records, first, second, DEPTHS, "test",
+                                               "comparable", lambda _: MARGIN, more=False))]
+
+
 @paper.claim("F2", "a", plan=PRICED)
 def _(records):
     runs, fast = records.of("cgh_programs"), cgh(records)
