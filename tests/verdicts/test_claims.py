@@ -629,6 +629,31 @@ def test_five_of_six_can_have_every_answer(points, answer):
     assert {half.name: half.answer for half in found.statements}["C1h"] == answer
 
 
+@pytest.mark.parametrize(("factor", "answer"), [(3.0, "confirmed"), (1.0, "undecided")])
+def test_an_overhead_is_notable_beyond_two_timings_of_one_setting(factor, answer):
+    """A cache by closure that takes what the slower of the others does has none."""
+    def even(table):
+        plain = table[(table["feature_order"] == "depth-two") & (table["child_order"] == "dynamic")
+                      & table["refined_bound"] & table["similarity_bound"].eq(True)]
+        own = plain[plain["cache"].isin(["branch", "dataset"])].groupby("dataset")["cpu_seconds"]
+        slower = table["dataset"].map(own.max())
+        return table.assign(cpu_seconds=table["cpu_seconds"].where(
+            table["cache"] != "closure", factor * slower))
+    found = judge(records=changed("murtree_switches", even), only="C29e").claims[0]
+    assert {half.name: half.answer for half in found.statements}["C29e"] == answer
+
+
+@pytest.mark.parametrize(("larger", "answer"), [(True, "confirmed"), (False, "undecided")])
+def test_counts_of_gains_must_be_as_printed(larger, answer, monkeypatch):
+    """More gains than printed on every cell are a majority, and still no such count."""
+    cells, reach = patel2023._gains(Records(loaded), 7, "train")
+    printed = published("patel2023_table7").reset_index()
+    theirs = printed["Firat et al. CG, Gain"].astype(float).to_numpy()
+    ours = cells["published"].astype(float) if larger else theirs + 1.0
+    monkeypatch.setattr(patel2023, "_gains", lambda *_: (cells.assign(ours=ours), reach))
+    assert rules.combine(patel2023._against_firat(None, 7, "train")) == answer
+
+
 @pytest.mark.parametrize(("factor", "status", "answer"), [
     (1000, "optimal", "confirmed"), (10, "optimal", "contradicted"),
     (10, "time_limit", "undecided"), (1000, "time_limit", "confirmed")])
