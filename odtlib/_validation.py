@@ -644,8 +644,11 @@ def checked_weight(X, sample_weight):
             return weight
     check_values("sample_weight", sample_weight)
     try:
-        return _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True,
-                                    copy=True)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True,
+                                      copy=True)
+        if not weight.any():            # scikit-learn says so from 1.8 on
+            raise ValueError
+        return weight
     except (TypeError, ValueError, OverflowError):
         fault = _fault_of_weights(len(X), sample_weight)
         if fault is None:

@@ -111,7 +111,8 @@ class Columns:
         try:
             column = column.astype(object)
             column = column.map(lambda cell: spelt.get(cell, cell)) if spelt else column
-            positions = pd.Index(self.categories[j], dtype=object).get_indexer(column)
+            positions = pd.Index(self.categories[j], dtype=object).get_indexer(
+                pd.Index(column, dtype=object))
         except TypeError:               # unhashable
             raise ValueError(f"Feature {self.name(j)} holds entries that are no categories; pass "
                              "the same columns as in fit.") from None

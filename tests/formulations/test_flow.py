@@ -25,8 +25,8 @@ def brute_force(X, y, weight, depth):
     return best_tree_cost(X, y, weight, y.max() + 1, depth)
 
 
-@pytest.mark.parametrize("binarizer", ["mdlp", "quantile", "all",
-                                       KBinsDiscretizer(3, encode="onehot-dense")])
+@pytest.mark.parametrize("binarizer", ["mdlp", "quantile", "all", KBinsDiscretizer(
+    3, encode="onehot-dense", quantile_method="averaged_inverted_cdf")])
 def test_optimal_for_the_columns_of_its_binariser(binarizer):
     data = load("iris")
     model = FlowOCTClassifier(1, binarizer=binarizer, random_state=0)

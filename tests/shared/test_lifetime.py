@@ -7,9 +7,9 @@ import sys
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
+psutil = pytest.importorskip("psutil")
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="asks for the processes of POSIX")
 
 TESTS = str(Path(__file__).parents[1])

@@ -196,8 +196,9 @@ def kept(folder):
 
 def said(folder, script, **environment):
     """Run a script; return the numbers that it prints, and the lines that it says."""
+    around = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     result = subprocess.run([sys.executable, "-c", script], cwd=folder, text=True,
-                            capture_output=True, env={**os.environ, "PYTHONPATH": str(folder),
+                            capture_output=True, env={**around, "PYTHONPATH": str(folder),
                                                       **environment})
     assert result.returncode == 0, result.stderr
     return result.stdout.split(), result.stderr.splitlines()
