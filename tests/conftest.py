@@ -1,4 +1,4 @@
-"""Seeds are tried within one test, more of them on the larger scale; a clock; and a process."""
+"""Seeds are tried within one test, more of them on the larger scale; sets; a clock; a process."""
 
 import inspect
 import os
@@ -8,6 +8,7 @@ import pytest
 from interrupt import Child
 from scale import SCALE
 
+from odtbook.datasets import load
 from odtbook.lifetime import end_with
 from odtlib.report import Clock
 
@@ -63,6 +64,19 @@ def time_left(monkeypatch):
         monkeypatch.setattr(f"odtlib.continuous.{module}.TURN", 0.0)
     monkeypatch.setattr("odtlib.continuous.classifier.LOCAL", 0.0)
     return left
+
+
+@pytest.fixture
+def load_unshipped():
+    """Load a set whose licence does not let us ship it; skip the test where there is none."""
+
+    def load_or_skip(name):
+        try:
+            return load(name, download=False)
+        except FileNotFoundError:
+            pytest.skip(f"the licence of {name} is not stated, and no file of it is here")
+
+    return load_or_skip
 
 
 @pytest.fixture(scope="module")

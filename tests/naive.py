@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from functools import cache
 
 import numpy as np
@@ -152,9 +153,9 @@ def class_leaves(y, weight):
     return sums.sum(axis=0) - sums.max(axis=0)
 
 
-def cost_leaves(costs, weight):
-    """Return the least cost of one label for every set of rows."""
-    return np.min([subset_sums(weight * of_label) for of_label in costs.T], axis=0)
+def least_of_sums(numbers):
+    """Return the least sum of a column of numbers for every set of rows."""
+    return np.min([subset_sums(column) for column in numbers.T], axis=0)
 
 
 def square_leaves(y, weight, outputs=None):
@@ -187,6 +188,28 @@ def poisson_leaves(y, weight, exposure):
     each = np.where(y > 0, y * np.log(np.where(y > 0, y / np.where(y > 0, exposure, 1), 1)), 0.0)
     return subset_sums(weight * each) - log_term(subset_sums(weight * y),
                                                  subset_sums(weight * exposure))
+
+
+def survival_leaves(event, time, weight):
+    """Return the loss of every set of rows, with the hazard of all rows written out."""
+    hazard = [sum((weight * event)[time == s].sum() / weight[time >= s].sum()
+                  for s in np.unique(time) if s <= t) for t in time]
+    return poisson_leaves(np.asarray(event, float), weight, np.array(hazard))
+
+
+def line_leaves(X, y, weight, features, alpha):
+    """Return the least ridge error of a line through every set of rows, by least squares."""
+    costs = np.zeros(1 << len(y))
+    for rows in range(1, len(costs)):
+        member = (rows >> np.arange(len(y)) & 1).astype(bool)
+        w, x = weight[member], X[member][:, features]
+        design = np.sqrt(w)[:, None] * np.column_stack([np.ones(len(w)), x])
+        ridge = np.sqrt(alpha * w.sum()) * np.eye(1 + len(features))[1:]
+        target = np.r_[np.sqrt(w) * y[member], np.zeros(len(features))]
+        design = np.concatenate([design, ridge])
+        line = np.linalg.lstsq(design, target)[0]
+        costs[rows] = ((target - design @ line) ** 2).sum()
+    return costs
 
 
 def entropy_leaves(y, weight):
@@ -262,6 +285,19 @@ def as_tuples(nested):
     """Return a tree of ``to_nested`` over 0/1 columns as nested tuples, without thresholds."""
     return (nested[0], as_tuples(nested[2]), as_tuples(nested[3])) \
         if isinstance(nested, tuple) else nested
+
+
+def same_everywhere(model, X):
+    """Return whether a tree says the same in each of its forms, also where other values miss."""
+    rng = np.random.default_rng(len(X))
+    new = np.where(rng.random(X.shape) < 0.3, np.nan, X)
+    tree, expected = model.tree_, model.predict(new)
+    read = type(tree).from_json(tree.to_json())
+    others = [read, pickle.loads(pickle.dumps(model)), tree.pruned()]
+    if not model._tree_over_columns and np.array_equal(X.astype(np.float32), X, equal_nan=True):
+        others.append(model.to_sklearn(new))
+    return read == tree and all((tree.to_text(), tree.rules(), tree.to_dot())) and all(
+        np.array_equal(other.predict(new), expected) for other in others)
 
 
 def features_of(tree):

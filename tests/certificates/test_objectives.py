@@ -5,11 +5,11 @@ from fractions import Fraction
 from itertools import accumulate
 from math import fsum, log
 
+import naive
 import numpy as np
 import pytest
 from certificates.files import saved
 from certificates.forgery import forged
-from naive import best_cost
 
 from odtbook.check_certificate import NotProved, check
 from odtbook.check_costs import costs_of
@@ -76,50 +76,29 @@ def drawn(kind, seed):
         limits
 
 
-def leaf_of(kind, X, y, weight):
-    """Return the function that costs a leaf, given its rows, written out from the definition."""
-    classes = np.unique(y) if kind in ("gini", "entropy") else []
+def leaves_of(kind, X, y, weight):
+    """Return what every set of rows costs as a leaf."""
     if kind == "survival":
-        event, time = y.T
-        risk = np.array([fsum(weight[(time == t) & (event == 1)].sum() / weight[time >= t].sum()
-                              for t in np.unique(time[time <= own])) for own in time])
-        y, exposure = event, risk
-    else:
-        exposure = X[:, 0] if kind == "exposure" else np.ones(len(y))
-
-    def leaf(rows):
-        w = weight[rows]
-        if kind in ("gini", "entropy"):
-            sums = [fsum(w[y[rows] == c]) for c in classes]
-            total = fsum(sums)
-            if kind == "gini":
-                return fsum(s * (total - s) / total for s in sums) if total else 0.0
-            return fsum(-s * log(s / total) for s in sums if s)
-        if kind == "quantile":
-            return min(fsum(column) for column in pinball(None, y[rows], w).T)
-        if kind == "two targets":
-            mean = np.average(y[rows], axis=0, weights=w)
-            return fsum((w[:, None] * (y[rows] - mean)**2).ravel())
-        if kind == "line":
-            x, own = X[rows, 0], y[rows]
-            x, own = x - np.average(x, weights=w), own - np.average(own, weights=w)
-            slope = (w * x) @ own / ((w * x) @ x) if np.ptp(x) > 1e-6 else 0.0
-            return fsum(w * (own - slope * x)**2)
-        events, at_risk = fsum(w * y[rows]), fsum(w * exposure[rows])
-        return fsum([*(v * own * log(own / e) for v, own, e in zip(w, y[rows], exposure[rows],
-                                                                  strict=True) if own > 0),
-                     -events * log(events / at_risk) if events else 0.0])
-    return leaf
+        return naive.survival_leaves(*y.T, weight)
+    if kind in ("poisson", "exposure"):
+        return naive.poisson_leaves(y, weight, X[:, 0] if kind == "exposure" else np.ones(len(y)))
+    if kind == "quantile":
+        return naive.least_of_sums(pinball(None, y, weight))
+    if kind == "line":
+        return naive.line_leaves(X, y, weight, [0], 0.0)
+    return {"gini": naive.gini_leaves, "entropy": naive.entropy_leaves,
+            "two targets": naive.square_leaves}[kind](y, weight)
 
 
 def least(kind, X, y, weight, splits, depth, nodes, min_leaf, penalty):
     """Return what the best tree costs, and a single leaf, by trying all."""
     w = np.ones(len(y)) if weight is None else weight
     used = w > 0
-    leaf, n = leaf_of(kind, X[used], y[used], w[used]), int(used.sum())
+    leaf, n = leaves_of(kind, X[used], y[used], w[used]), int(used.sum())
     depth = min(depth, n - 1)
-    return best_cost(splits[used], leaf, depth, min(nodes, n - 1, 2**depth - 1), max(1, min_leaf),
-                     penalty), leaf(list(range(n)))
+    tests = [naive.as_set(column == 1) for column in splits[used].T]
+    return naive.least_costs(leaf, tests, n, depth, [min(nodes, n - 1, 2**depth - 1)],
+                             max(1, min_leaf), penalty)[0], float(leaf[-1])
 
 
 def arguments(model, kind, X, y, weight):

@@ -33,7 +33,7 @@ def project_at_most(count, lower, upper, point, weights):
         for support in itertools.combinations(range(len(point)), size):
             y = np.zeros(len(point))
             on = list(support)
-            y[on] = np.clip(point[on], lower[on], upper[on])
+            y[on] = np.clip(point[on], lower, upper)
             options.append(y)
     return min(options, key=lambda y: (weights * (y - point) ** 2).sum())
 

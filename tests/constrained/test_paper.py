@@ -12,13 +12,6 @@ from odtbook.studies import constrained as study
 from odtlib.constrained import ConstrainedTreeRegressor, make_loss, sets
 
 
-def published(name):
-    try:
-        return load(name, download=False)
-    except FileNotFoundError:
-        pytest.skip(f"{name} is not shipped: its licence is not stated")
-
-
 @pytest.mark.parametrize("name", study.CLASS_SETS)
 def test_the_class_generator_is_bit_identical_to_the_published_files(name):
     _, n, k = name.split("_")
@@ -30,8 +23,8 @@ def test_the_class_generator_is_bit_identical_to_the_published_files(name):
 
 @pytest.mark.parametrize("name", ["scores", "scores_generated", "cars", "cars_full",
                                   "cars_generated", "hts_500_0", "hts_generated"])
-def test_targets_satisfy_the_corrected_models(name):
-    data = published(name)
+def test_targets_satisfy_the_corrected_models(name, load_unshipped):
+    data = load_unshipped(name)
     model = sets.SparseSimplex(4, 15, True) if name.startswith("hts") else \
         paper_model(name.partition("_")[0])
     assert model.contains(data.y).all()
@@ -62,9 +55,10 @@ def test_our_generators_satisfy_their_sets():
     ("scores", [3, 6, 9, 12, 15], 499.83, 17.04),
     ("cars", [3, 6, 9, 12, 15], 1.500151e7, None),
 ])
-def test_the_published_scikit_learn_rows_are_reproduced_exactly(name, depths, mse, count):
+def test_the_published_scikit_learn_rows_are_reproduced_exactly(name, depths, mse, count,
+                                                                   load_unshipped):
     if name != "class":
-        published(name)
+        load_unshipped(name)
     found = [study.compare_variants(member, depth, 1, ["S(A):L(A)"])["S(A):L(A)"]
              for member in (study.CLASS_SETS if name == "class" else [name]) for depth in depths]
     errors = [one["mse"] for one in found]
@@ -86,9 +80,9 @@ def test_the_published_relaxation_row_is_the_mean_square_of_the_targets():
 
 
 @pytest.mark.parametrize("name", ["cars", "cars_generated"])
-def test_on_cars_exact_splits_are_mean_splits(name):
+def test_on_cars_exact_splits_are_mean_splits(name, load_unshipped):
     """The projection of a node's mean is the mean: S(O) gains nothing over S(A) on cars."""
-    data = published(name)
+    data = load_unshipped(name)
     feasible = sets.AtMostKNonzero(1, 1.0, 110_000.0)   # the paper's model of the amount
     mean, exact = (ConstrainedTreeRegressor(feasible, split=split, max_depth=6,
                                             min_samples_leaf=5).fit(data.X, data.y[:, 1])

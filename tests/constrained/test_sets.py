@@ -40,8 +40,7 @@ def test_at_most_matches_every_support(count, bounds):
         for point in points(60, 4):
             got = feasible.project(point, weights)
             assert feasible.violation(got) == 0.0
-            expected = reference.project_at_most(count, np.full(4, bounds[0]),
-                                                 np.full(4, bounds[1]), point, weights)
+            expected = reference.project_at_most(count, *bounds, point, weights)
             same_distance(got, expected, point, weights)
 
 

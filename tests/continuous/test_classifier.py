@@ -59,17 +59,6 @@ def check(model, X, y, expected, weight=None):
         assert len(leaves) == model.tree_.n_leaves
 
 
-@pytest.mark.parametrize("wide", [False, True])
-@pytest.mark.parametrize("seed", range(12))
-def test_equals_enumeration(seed, wide, monkeypatch):
-    monkeypatch.setattr(solver, "NARROW_ROWS", 0 if wide else solver.NARROW_ROWS)
-    random = np.random.default_rng(seed + 100 * wide)
-    for _ in range(20 if wide else 180):
-        depth, X, y = draw(random)
-        model = ContinuousTreeClassifier(depth, start=None)
-        check(model, X, y, optimum(X, y, depth))
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_batches_of_one_and_of_two_features_equal_enumeration(seed):
     """More rows than a batch has thresholds: several rounds, with one feature left in the last."""
@@ -106,32 +95,6 @@ def test_sorted_columns_equal_a_sort_by_value_and_class(wide):
             assert (columns.keys[f] == (ids << 16) + y).all()
             ends = np.flatnonzero(np.diff(ids[order])) + 1
             assert (columns.cut[0, f, :columns.count[0, f, 0]] == ends).all()
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_weights_prices_and_limits_equal_enumeration(seed):
-    random = np.random.default_rng(200 + seed)
-    for _ in range(70):
-        depth, X, y = draw(random, range(5))
-        max_nodes, limit = random.choice([None, int(random.integers(0, 2**depth))]), {}
-        if max_nodes is not None:
-            X, y = X[:20], y[:20]
-            limit = random.choice([{"max_nodes": max_nodes}, {"max_leaf_nodes": max_nodes + 1}])
-        weight, used = None, np.ones(len(y), bool)
-        if random.random() < 0.5:
-            weight = random.integers(0, 5, len(y)) * random.choice([1.0, random.random()])
-            weight[:2] += 1
-            used = weight > 0
-        share = float(random.choice([0, 0, 0.5 / len(y), 1 / len(y), 0.03, 0.2]))
-        penalty = share * (len(y) if weight is None else weight.sum())
-        least = int(random.choice([1, 1, 2, 3, 4, 5]))
-        start = random.choice([None, None, None, None, None, "cart", "local-search"])
-        model = ContinuousTreeClassifier(depth, **limit, min_samples_leaf=least, start=start,
-                                         split_penalty=penalty, random_state=0)
-        check(model, X, y, optimum(X[used], y[used], depth, None if weight is None else
-                                   weight[used], least, penalty, max_nodes), weight)
-        assert max_nodes is None or model.tree_.n_splits <= max_nodes
-        assert model.report_.start == start
 
 
 @pytest.mark.parametrize("weight", [None, [0.1, 0.1], [1e-12, 1e-12], [1e12, 1e12]])
@@ -314,25 +277,6 @@ def test_want_of_memory_returns_the_start(monkeypatch):
     monkeypatch.setattr(model, "_warm_up", lambda *data: 0.0, raising=False)
     report = model.fit(X, y).report_
     assert report.status == "memory_limit" and report.objective < min(np.bincount(y))
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_gap_holds(seed):
-    random = np.random.default_rng(500 + seed)
-    shares, heuristic = (0.02, 0.15, 0.5), 0
-    for round_ in range(50):
-        depth, X, y = draw(random)
-        weight = random.random(len(y)) + 0.5 if seed == 2 else None
-        total = len(y) if weight is None else weight.sum()
-        share = shares[round_ % 3]
-        report = ContinuousTreeClassifier(depth, max_gap=share, start=None).fit(
-            X, y, weight).report_
-        best = optimum(X, y, depth, weight)
-        assert report.lower_bound <= best + 1e-9 and best <= report.objective + 1e-9
-        assert report.gap <= share * total + 1e-9
-        assert report.status == ("optimal" if report.gap == 0 else "heuristic")
-        heuristic += report.status == "heuristic"
-    assert heuristic > 0
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3, -1])

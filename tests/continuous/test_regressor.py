@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from continuous.reference import instance
 from naive import best_cost, cuts
 from sklearn.tree import DecisionTreeRegressor
 
@@ -37,46 +36,6 @@ def targets(random, n_rows):
     """Draw targets of very different sizes, with ties."""
     y = random.normal(size=n_rows) if random.random() < 0.5 else random.integers(0, 4, n_rows)
     return y * random.choice([1.0, 1e-9, 1e9]) + random.choice([0.0, 1000.0])
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_equals_enumeration(seed):
-    random = np.random.default_rng(seed)
-    for _ in range(40):
-        depth = int(random.choice([0, 1, 2, 2, 2, 3, 3, 3, 4]))
-        n_rows = int(random.integers(2, {3: 13, 4: 10}.get(depth, 18)))
-        X, _ = instance(random, n_rows, int(random.integers(1, 4)), 2)
-        y = targets(random, n_rows)
-        weight = random.integers(1, 4, n_rows) * 0.7 if random.random() < 0.5 else None
-        ones = np.ones(n_rows) if weight is None else weight
-        nodes = int(random.integers(0, 2 ** depth))
-        limit = [{}, {"max_nodes": nodes}, {"max_leaf_nodes": nodes + 1}][random.integers(3)]
-        nodes = nodes if limit else 2 ** depth - 1
-        least = int(random.choice([1, 1, 2, 3]))
-        penalty = float(random.choice([0, 0, 0.001, 0.03, 0.2, 2.0]) * leaf(y, ones))
-        start = [None, "cart", DecisionTreeRegressor(
-            max_depth=min(depth, nodes) or 1, min_samples_leaf=least)][random.integers(3)]
-        if isinstance(start, DecisionTreeRegressor):
-            start = "cart" if min(depth, nodes) == 0 else start.fit(X.clip(-1e30, 1e30), y)
-            if start != "cart" and start.get_n_leaves() > nodes + 1:
-                start = "cart"
-        model = ContinuousTreeRegressor(depth, **limit, min_samples_leaf=least,
-                                        split_penalty=penalty, start=start)
-        report = model.fit(X, y, weight).report_
-        mean_rounding = 1e-15 * np.abs(y).max()
-        allowed = 1e-9 * leaf(y, ones) + ones.sum() * mean_rounding ** 2
-        assert report.status == "optimal" and report.lower_bound == report.objective
-        best = optimum(X, y, ones, depth, nodes, penalty, least)
-        assert abs(report.objective - best) <= allowed, (seed, depth, nodes, least, penalty)
-        assert model.tree_.n_splits <= nodes
-        assert model.verify(X, y, weight) == pytest.approx(report.objective)
-        assert model.tree_.depth <= depth
-        leaves = model.apply(X)
-        for number in np.unique(leaves):      # a leaf predicts its mean
-            rows = leaves == number
-            assert model.tree_.n_splits == 0 or np.count_nonzero(rows) >= least
-            assert model.predict(X[rows])[0] == pytest.approx(
-                np.average(y[rows], weights=ones[rows]))
 
 
 @pytest.mark.parametrize("least", [1, 12])

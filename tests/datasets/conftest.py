@@ -6,26 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from odtbook.datasets import load, loading, manifest
+from odtbook.datasets import loading, manifest
 
 
 @pytest.fixture(scope="session")
 def shipped_files() -> Path:
     """The folder of the shipped files."""
     return Path(manifest.data_path(manifest.CHECKSUMS)).parent
-
-
-@pytest.fixture
-def load_unshipped():
-    """Load a set whose licence does not let us ship it; skip the test where there is none."""
-
-    def load_or_skip(name):
-        try:
-            return load(name, download=False)
-        except FileNotFoundError:
-            pytest.skip(f"the licence of {name} is not stated, and no file of it is here")
-
-    return load_or_skip
 
 
 @pytest.fixture

@@ -29,14 +29,6 @@ def instance(random, n_rows, n_features, n_classes, n_values=4):
     return X, np.unique(y, return_inverse=True)[1]
 
 
-def with_labels(random, X, n_classes, weighted):
-    """Return the rows, labels of at least two classes, and weights."""
-    y = random.randint(0, n_classes, len(X))
-    y[:2] = 0, 1
-    y = np.unique(y, return_inverse=True)[1]
-    return X, y, random.randint(1, 4, len(X)).astype(float) if weighted else np.ones(len(X))
-
-
 def check(model, X, y, weight=None):
     """Fit, and check what every answer must satisfy; return the report."""
     model.fit(X, y, weight)
@@ -79,9 +71,9 @@ def boundary(X, y):
     return found
 
 
-def optimum(X, y, cost, thresholds, depth):
-    """Return the least cost of a tree over the thresholds."""
-    return best_tree_cost(cuts(X, thresholds), y, cost, y.max() + 1, depth)
+def optimum(X, y, cost, thresholds, depth, nodes=None):
+    """Return the least cost of a tree over the thresholds, or over all if they are None."""
+    return best_tree_cost(cuts(X, thresholds), y, cost, y.max() + 1, depth, nodes)
 
 
 def fair_optimum(X, y, thresholds, group, limit, weight):

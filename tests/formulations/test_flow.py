@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from formulations.reference import check, with_labels
+from formulations.reference import check, instance, optimum
 from sklearn.preprocessing import KBinsDiscretizer
 
 from odtbook.datasets import load
@@ -12,17 +12,6 @@ from odtbook.formulations.oct import OCTModel
 from odtlib import MurTreeClassifier
 from odtlib.binarize import ThresholdBinarizer
 from tests.naive import best_tree_cost
-
-
-def instance(random, *, weighted=False):
-    """A few rows of 0/1 columns with copies, constant columns, and up to three classes."""
-    n, p, n_classes = random.randint(2, 11), random.randint(1, 5), random.randint(2, 4)
-    X = (random.rand(n, p) < random.rand(p)).astype(float)
-    return with_labels(random, X, n_classes, weighted)
-
-
-def brute_force(X, y, weight, depth):
-    return best_tree_cost(X, y, weight, y.max() + 1, depth)
 
 
 @pytest.mark.parametrize("binarizer", ["mdlp", "quantile", "all", KBinsDiscretizer(
@@ -47,13 +36,15 @@ def test_no_column_leaves_a_leaf():
 
 
 def test_relaxation_is_a_bound_and_not_below_that_of_oct():
-    random = np.random.RandomState(11)
+    random = np.random.default_rng(11)
     stronger = 0
     for _ in range(40):
-        X, y, weight = instance(random, weighted=True)
+        X, y = instance(random, int(random.integers(2, 11)), int(random.integers(1, 5)),
+                        int(random.integers(2, 4)))
+        X, weight = (X == X.min(axis=0)).astype(float), random.integers(1, 4, len(y)) * 1.0
         flow = FlowModel(X, y, y.max() + 1, weight, 1).model.relax().objective
         leaves = OCTModel(X, y, y.max() + 1, weight, 1).model.relax().objective
-        assert leaves - 1e-6 <= flow <= brute_force(X, y, weight, 1) + 1e-6
+        assert leaves - 1e-6 <= flow <= optimum(X, y, weight, None, 1) + 1e-6
         stronger += flow > leaves + 1e-6
     assert stronger > 5
 
@@ -91,7 +82,7 @@ def test_all_thresholds_give_the_optimum_over_all_thresholds():
         y[:2] = 0, 1
         columns = ThresholdBinarizer().fit(X).transform(X)
         report = check(FlowOCTClassifier(2, binarizer="all"), X, y)
-        assert report.objective == brute_force(columns, y, np.ones(9), 2)
+        assert report.objective == optimum(columns, y, np.ones(9), None, 2)
 
 
 def test_ancestors():

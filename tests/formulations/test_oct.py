@@ -2,25 +2,12 @@
 
 import numpy as np
 import pytest
-from formulations.reference import check, with_labels
+from formulations.reference import check, instance, optimum
 
 from odtbook.datasets import load
 from odtbook.formulations import OCTClassifier
 from odtbook.formulations.oct import OCTModel, leaves_below
 from odtlib import ContinuousTreeClassifier
-from tests.naive import best_tree_cost, cuts
-
-
-def instance(random, *, weighted=False):
-    """A few rows with ties, constant features, and up to three classes."""
-    n, p, n_classes = random.randint(2, 9), random.randint(1, 4), random.randint(2, 4)
-    X = random.randint(0, random.randint(2, 6), (n, p)).astype(float)
-    return with_labels(random, X, n_classes, weighted)
-
-
-def brute_force(X, y, weight, depth, nodes=None):
-    """The least cost over all thresholds: those of all columns ``x <= t``."""
-    return best_tree_cost(cuts(X), y, weight, y.max() + 1, depth, nodes)
 
 
 def test_neighbours_of_a_threshold_are_told_apart():
@@ -49,14 +36,16 @@ def test_unsplit_nodes_must_be_told_where_rows_go():
 
 
 def test_relaxation_is_a_bound_and_never_weaker_per_node():
-    random = np.random.RandomState(11)
+    random = np.random.default_rng(11)
     for _ in range(30):
-        X, y, weight = instance(random, weighted=True)
+        X, y = instance(random, int(random.integers(2, 9)), int(random.integers(1, 4)),
+                        int(random.integers(2, 4)), int(random.integers(2, 6)))
+        weight = random.integers(1, 4, len(y)).astype(float)
         values = {form: OCTModel(X, y, y.max() + 1, weight, 2,
                                  constraint_form=form).model.relax().objective
                   for form in ("per_node", "per_leaf")}
         assert values["per_leaf"] <= values["per_node"] + 1e-6
-        assert values["per_node"] <= brute_force(X, y, weight, 2) + 1e-6
+        assert values["per_node"] <= optimum(X, y, weight, None, 2) + 1e-6
 
 
 def test_size_is_known_before():
@@ -157,7 +146,7 @@ def test_path_and_tuning():
     assert [entry.max_nodes for entry in entries] == [0, 1, 2, 3]
     for entry in entries:
         assert entry.status == "optimal" and entry.tree.n_splits <= entry.max_nodes
-        assert entry.objective == brute_force(X, codes, np.ones(14), 2, nodes=entry.max_nodes)
+        assert entry.objective == optimum(X, codes, np.ones(14), None, 2, entry.max_nodes)
     assert model.report_.objective == entries[-1].objective
     assert set(model.predict(X)) <= {"yes", "no"}
     model.tune(X, y, X[:8], y[:8])

@@ -137,9 +137,10 @@ class Draw:
         y, some = self.values.integers(0, classes, n), self.values.random(n) < 0.3
         explained, lonely, names = self.values.random(3)
         y = self.left(y)
-        if explained < 0.5 and X.size:
-            x = np.nan_to_num(X[:, 0])
-            y = (y * self.left(some) + (x > np.median(x))) % classes
+        if explained < 0.5 and X.size:          # by one split, or by two that pay together
+            sides = [x > np.quantile(np.unique(x), 0.5, method="lower") for x in np.nan_to_num(X).T]
+            side = sides[0] ^ sides[-1] if explained < 0.3 and len(sides) > 1 else sides[0]
+            y = (y * self.left(some) + side) % classes
         if lonely < 0.05:
             y = np.ones_like(y)
         if named and names < 0.2:

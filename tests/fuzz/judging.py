@@ -3,9 +3,11 @@
 import inspect
 
 import numpy as np
-from naive import best_tree_cost, class_leaves, least_costs, sides
+from naive import best_tree_cost, class_leaves, least_costs, same_everywhere, sides
 from scipy.sparse import issparse
 from sklearn.base import is_classifier
+
+from odtlib.tolerance import ROUNDING
 
 PROOF = 1e-9            # of the scale: what "optimal" may leave open
 SOLVERS = 1e-6          # the same for integer programs
@@ -125,6 +127,8 @@ class Case:
         if self.true is not None:
             self.judge(y, extra, limited)
         look_at_methods(model, X, predicted)
+        if self.frame is None and self.true is not None and np.isnan(X).any():
+            demand(same_everywhere(model, X), "a form of the tree treats missing values otherwise")
         if self.check is not None:
             self.check(model, predicted)
         if self.finished is not None and model.report_.status == "optimal" and (
@@ -151,6 +155,8 @@ class Case:
                "verify returns another objective")
         demand(report.lower_bound <= report.objective + self.allowed, "the bound",
                report.lower_bound, "exceeds the objective", report.objective)
+        demand(report.status != "optimal" or report.gap <= max(self.reach, PROOF * self.scale),
+               "the status is optimal and the gap", report.gap)
         depth = depth_of(tree)
         demand(self.depth is None or depth <= self.depth, "depth", depth, "exceeds", self.depth)
         demand(self.nodes is None or tree.n_splits <= self.nodes,
@@ -355,6 +361,10 @@ def classifier_case(model, depth, problem, *, budget=None, min_leaf=1, price=0.0
     nodes = 2**depth - 1 if budget is None else budget
     wanted = list(range(nodes + 1)) if fewest else [nodes]
     scale = weight.sum() if scale is None else scale
+    whole = scale < 1e8 and not np.any(np.mod(weight, 1)) and not np.any(np.mod(price, 1))
+    if "within" not in options:
+        options["within"] = 1e-15 if whole else ROUNDING
+        options["reach"] = options.get("reach", 0.0) + (0.0 if whole else PROOF * scale)
     if len(problem.rows) <= MOST_ROWS:
         found = least_costs(class_leaves(problem.labels, weight), sides(problem.rows, missing),
                             len(problem.rows), depth, wanted, min_leaf, price)

@@ -2,13 +2,14 @@
 
 import contextlib
 import io
+from collections import Counter
 
 import numpy as np
-from fuzz.drawing import need
 from fuzz.judging import Case, classifier_case, demand
 from fuzz.programs import program
 from fuzz.registry import fuzz
 from fuzz.regressors import regressor_case
+from fuzz.searches import two_classes
 from naive import (
     as_tuples,
     class_leaves,
@@ -150,11 +151,7 @@ def regularisation_path(draw):
 @fuzz(4, "MurTreeClassifier.pareto_front")
 def pareto_front(draw):
     """All undominated pairs of errors, rows of weight zero and classes of one included."""
-    problem = draw.classified(rows=8, features=3, classes=2, whole=True)
-    need(len(np.unique(problem.y)) == 2)
-    depth, min_leaf = draw.pick(2, 0, 1), draw.pick(1, 1, 2)
-    budget = draw.budget(depth)
-    nodes = 2**depth - 1 if budget is None else budget
+    problem, depth, min_leaf, budget, nodes = two_classes(draw)
     positive, kept = problem.labels == np.unique(problem.y)[1], problem.kept
     points = {(kept[said & ~positive].sum(), kept[~said & positive].sum()) for said in (
         np.array(said, bool) for said, _ in labelled_trees(problem.rows, 2, depth, nodes,
@@ -171,6 +168,10 @@ def pareto_front(draw):
             wrong = entry.tree.predict(problem.rows) != problem.labels
             demand(pair == (kept[wrong & ~positive].sum(), kept[wrong & positive].sum()),
                    "a tree does not have the errors", pair)
+            demand(entry.tree.n_splits <= nodes and entry.tree.depth <= depth, "too large a tree")
+            held = np.unique(entry.tree.apply(problem.rows), return_counts=True)[1]
+            demand(len(held) == entry.tree.n_leaves and (
+                len(held) == 1 or held.min() >= min_leaf), "leaves hold", held, "rows")
         demand(said == sorted(set(said)) and not any(
             q != p and q[0] <= p[0] and q[1] <= p[1] for p in said for q in said),
             "a point of the front is dominated:", said)
@@ -187,20 +188,40 @@ def binary_problem(draw):
     return draw.classified(rows=10, features=4, classes=3, binary=True, whole=True, named=False)
 
 
-@fuzz(3, "MurTreeClassifier.optimal_trees")
-def optimal_trees(draw):
-    """All trees with the fewest errors, counted and listed."""
+def every_tree(draw, priced):
+    """Draw a case and write all its trees: ``(case, unit, {tree: (cost, feature nodes)})``.
+
+    The case costs ``unit`` times as much as the trees.
+    """
     problem = binary_problem(draw)
-    depth, min_leaf = draw.pick(1, 0, 2), draw.pick(1, 1, 2)
-    budget = draw.budget(depth)
+    if draw.chance(0.15):
+        problem = draw.problem(problem.X, problem.y, draw.left(draw.values.random(draw.n)))
+    depth, min_leaf = draw.pick(1, 0, 2, 3), draw.pick(1, 1, 2)
+    budget = draw.budget(depth) if depth < 3 or problem.X.shape[1] < 4 else draw.number(0, 4)
     nodes = 2**depth - 1 if budget is None else budget
+    price = draw.pick(0.0, 0.0, 0.3, 0.5, 1.0, 2.0) if priced else 0.0
     classes, codes = np.unique(problem.y, return_inverse=True)
     trees = written_trees(problem.rows, codes[problem.used], problem.kept, len(classes), depth,
                           nodes, min_leaf)
-    least = min(errors for _, errors in trees.values())
-    best = {tree for tree, (_, errors) in trees.items() if errors <= least}
-    model = odtlib.MurTreeClassifier(depth, budget, binarizer=None, min_samples_leaf=min_leaf)
-    limit = draw.pick(1000, 3, 1)
+    unit = draw.pick(1.0, 1.0, 0.1, 0.3, 1 / 3, 3e-11, 7e30)
+    if unit != 1:
+        problem = draw.problem(problem.X, problem.y, unit * (
+            np.ones(len(problem.X)) if problem.weight is None else problem.weight))
+    model = odtlib.MurTreeClassifier(depth, budget, binarizer=None, min_samples_leaf=min_leaf,
+                                     split_penalty=unit * price)
+    case = classifier_case(model, depth, problem, budget=budget, min_leaf=min_leaf,
+                           price=unit * price)
+    return case, unit, {tree: (errors + price * size, size)
+                        for tree, (size, errors) in trees.items()}
+
+
+@fuzz(3, "MurTreeClassifier.optimal_trees")
+def optimal_trees(draw):
+    """All trees with the fewest errors, counted and listed."""
+    case, unit, trees = every_tree(draw, priced=False)
+    least = min(trees.values())[0]
+    best = {tree for tree, (errors, _) in trees.items() if errors <= least + 1e-9}
+    limit = draw.pick(10**6, 3, 1)
 
     def ask(model, problem, extra, limited):
         answer = model.optimal_trees(problem.X, problem.y, limit=limit, **extra)
@@ -211,54 +232,57 @@ def optimal_trees(draw):
         demand(answer.count == len(best) and len(listed) == min(limit, len(best)),
                answer.count, "optimal trees,", len(listed), "listed, and there are", len(best))
         demand(len(set(listed)) == len(listed) and set(listed) <= best, "not all are optimal")
-        demand(answer.errors == least, "errors are", answer.errors, "and should be", least)
+        demand(abs(answer.errors - unit * least) <= 1e-14 * case.scale,
+               "errors are", answer.errors, "and should be", unit * least)
+        demand(model.report_.objective == answer.errors, "the report has another objective")
 
-    return Question(ask, classifier_case(model, depth, problem, budget=budget, min_leaf=min_leaf))
+    return Question(ask, case)
 
 
 @fuzz(4, "MurTreeClassifier.good_trees", "GoodTrees.sizes", "GoodTrees.sample",
       "GoodTrees.importance", "GoodTrees.roots", "GoodTrees.n_features")
 def good_trees(draw):
     """All trees within a tolerance, in their order, with the shares of features."""
-    problem = binary_problem(draw)
-    depth, min_leaf = draw.pick(1, 0, 2), draw.pick(1, 1, 2)
-    budget, price = draw.budget(depth), draw.pick(0.0, 0.0, 0.3, 0.5, 1.0, 2.0)
-    nodes = 2**depth - 1 if budget is None else budget
-    tolerance = draw.pick(0.0, 0.5, 1.0, 1.7, 3.0, 20.0)
-    classes, codes = np.unique(problem.y, return_inverse=True)
-    trees = written_trees(problem.rows, codes[problem.used], problem.kept, len(classes), depth,
-                          nodes, min_leaf)
-    cost = {tree: errors + price * size for tree, (size, errors) in trees.items()}
-    least = min(cost.values())
-    good = {tree for tree in trees if cost[tree] <= least + tolerance + 1e-9}
-    model = odtlib.MurTreeClassifier(depth, budget, binarizer=None, min_samples_leaf=min_leaf,
-                                     split_penalty=price)
+    case, unit, trees = every_tree(draw, priced=True)
+    tolerance, least = draw.pick(0.0, 0.5, 1.0, 1.7, 3.0, 20.0), min(trees.values())[0]
+    good = {tree for tree, (cost, _) in trees.items() if cost <= least + tolerance + 1e-9}
 
     def ask(model, problem, extra, limited):
-        answer = model.good_trees(problem.X, problem.y, tolerance=tolerance, **extra)
+        answer = model.good_trees(problem.X, problem.y, tolerance=unit * tolerance, **extra)
         demand(answer.count == len(good) == len(answer), answer.count, "good trees, and there are",
                len(good))
         demand(sum(size.count for size in answer.sizes()) == answer.count, "sizes do not add up")
+        demand(abs(answer.optimum / unit - least) <= 1e-9, "the optimum is", answer.optimum)
         demand(answer.n_features == problem.X.shape[1], "n_features is", answer.n_features)
         drawn = [as_tuples(tree.to_nested()) for tree in answer.sample(3, random_state=0)]
         demand(set(drawn) <= good, "sample draws a tree that is not good")
-        if len(good) > 300:
+        if len(good) > 400:
             return
         listed = [as_tuples(tree.to_nested()) for tree in answer]
         demand(len(set(listed)) == len(listed) and set(listed) == good, "other trees are listed")
-        order = [(round(cost[tree], 6), trees[tree][0]) for tree in listed]
+        order = [(round(trees[tree][0], 6), trees[tree][1]) for tree in listed]
         demand(order == sorted(order), "the trees are not in order")
+        sizes = [(round(size.objective / unit, 6), size.n_splits) for size in answer.sizes()
+                 for _ in range(size.count)]
+        demand(sizes == order, "the sizes are", sizes, "and those of the trees", order)
         shares = [np.mean([j in features_of(tree) for tree in listed])
                   for j in range(problem.X.shape[1])]
-        demand(np.allclose(answer.importance(), shares), "importance is", answer.importance(),
-               "and should be", shares)
+        demand(np.allclose(answer.importance(), shares, 1e-6), "importance is",
+               answer.importance(), "and should be", shares)
         roots = {root.feature: root.count for root in answer.roots()}
-        counted = {j: sum((tree[0] if isinstance(tree, tuple) else None) == j for tree in listed)
-                   for j in roots}
-        demand(roots == counted and sum(roots.values()) == len(listed), "roots are", roots)
+        demand(roots == Counter(map(asked, listed)), "roots are", roots)
+        for root in answer.roots():
+            for side, said in ((1, root.left), (2, root.right)):
+                below = [asked(tree[side]) for tree in listed if isinstance(tree, tuple)
+                         and tree[0] == root.feature]
+                demand(said == Counter(below), "below", root.feature, "are", said)
 
-    return Question(ask, classifier_case(model, depth, problem, budget=budget, min_leaf=min_leaf,
-                                         price=price))
+    return Question(ask, case)
+
+
+def asked(tree):
+    """Return the feature at the root of nested tuples, None for a leaf."""
+    return tree[0] if isinstance(tree, tuple) else None
 
 
 @fuzz(4, "CertifiedMixin.certificate", "OptimalityCertificate.save")

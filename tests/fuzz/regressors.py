@@ -1,11 +1,13 @@
 """Regression trees: MurTree with both losses, and all thresholds."""
 
 import numpy as np
+from fuzz.drawing import need
 from fuzz.judging import Case, check_size, demand, exact_sum
 from fuzz.parts import Part
 from fuzz.registry import fuzz
-from fuzz.searches import with_categories
+from fuzz.searches import any_depth, no_gap, with_categories
 from naive import absolute_leaves, least_costs, poisson_leaves, sides, square_leaves
+from sklearn.tree import DecisionTreeRegressor
 
 import odtlib
 from odtlib.binarize import ThresholdBinarizer
@@ -44,18 +46,25 @@ def regressor_case(model, depth, problem, *, absolute=False, budget=None, min_le
 @fuzz(14, "MurTreeRegressor.fit")
 def murtree_regressor(draw):
     """Squared and absolute error."""
-    missing = draw.chance(0.2)
-    problem = draw.measured(missing=missing)
+    free, missing = draw.chance(0.1), draw.chance(0.2)
+    problem = draw.measured(features=6, binary=True) if free else draw.measured(missing=missing)
     depth, min_leaf = draw.pick(2, 0, 1, 2, 3), draw.pick(1, 1, 1, 2, 3)
     budget, absolute, fewest = draw.budget(depth), draw.chance(0.4), draw.chance(0.3)
+    if free:                                    # no path tests a column twice
+        depth, budget, fewest = problem.X.shape[1], None, False
     model = odtlib.MurTreeRegressor(
-        depth, budget, loss="absolute_error" if absolute else "squared_error", binarizer="all",
-        min_samples_leaf=min_leaf, search=odtlib.MurTreeSearch(
-            minimise_nodes=fewest, similarity_bound=not draw.chance(0.3)), random_state=0,
-        start=draw.pick(None, None, "cart"))
+        None if free else depth, budget, binarizer="all", min_samples_leaf=min_leaf,
+        loss="absolute_error" if absolute else "squared_error", search=odtlib.MurTreeSearch(
+            minimise_nodes=fewest, similarity_bound=draw.pick(True, True, False, "siblings"),
+            cache=draw.pick("dataset", "dataset", "branch", None), n_exact_children=draw.pick(2, 0),
+            child_order=draw.pick("dynamic", "post-order", "gap"),
+            incremental_counts=not draw.chance(0.2),
+            specialised_depth_two=not draw.chance(0.2)), random_state=0,
+        start=draw.pick(None, None, "cart"), n_jobs=draw.pick(1, 1, 2))
+    share = draw.pick(0.01, 0.05, 0.1) if free else draw.pick(0, 0, 0.01, 0.1)
     return regressor_case(model, depth, problem, absolute=absolute, budget=budget,
-                          min_leaf=min_leaf, share=draw.pick(0, 0, 0.01, 0.1), fewest=fewest,
-                          missing=missing)
+                          min_leaf=min_leaf, share=share, fewest=fewest,
+                          missing=missing and not free, check=any_depth if free else None)
 
 
 @fuzz(2, "MurTreeRegressor.fit")
@@ -132,10 +141,28 @@ def survival_tree(draw):
 @fuzz(10, "ContinuousTreeRegressor.fit")
 def continuous_regressor(draw):
     """Squared error over all thresholds."""
-    depth, min_leaf = draw.pick(2, 0, 1, 2, 3, 3), draw.pick(1, 1, 1, 2, 3)
-    problem = draw.measured(rows=10 if depth == 3 else 12)
-    budget = draw.budget(depth)
+    depth, min_leaf = draw.pick(2, 0, 1, 2, 3, 3, 4), draw.pick(1, 1, 1, 2, 3)
+    missing = draw.chance(0.2)
+    problem = draw.measured(rows=12 if depth < 3 else 10, missing=missing)
+    budget, start = draw.budget(depth), draw.pick("cart", None, "cart" if missing else "a tree")
+    if start == "a tree":
+        leaves = 2**depth if budget is None else budget + 1
+        start = DecisionTreeRegressor(
+            max_depth=max(depth, 1), min_samples_leaf=min_leaf, max_leaf_nodes=max(leaves, 2),
+            random_state=0).fit(np.clip(problem.rows, -1e30, 1e30), problem.labels)
+        need(start.get_depth() <= depth and start.get_n_leaves() <= leaves)
+
+    def check(model, predicted):
+        no_gap(0.0, model, predicted)
+        leaves = model.apply(problem.rows)
+        for leaf in np.unique(leaves):
+            inside = leaves == leaf
+            mean = np.average(problem.labels[inside], weights=problem.kept[inside])
+            demand(np.isclose(model.tree_.value[leaf, 0], mean, 1e-6, 1e-12), "a leaf says",
+                   model.tree_.value[leaf], "where the mean is", mean)
+
     model = odtlib.ContinuousTreeRegressor(depth, max_nodes=budget, min_samples_leaf=min_leaf,
-                                           start=draw.pick("cart", None))
+                                           start=start)
     return regressor_case(model, depth, problem, budget=budget, min_leaf=min_leaf,
-                          share=draw.pick(0, 0, 0.01, 0.1))
+                          share=draw.pick(0, 0, 0.001, 0.01, 0.1, 2.0), missing=missing,
+                          check=check)

@@ -1,20 +1,24 @@
 """Searches for classification trees: MurTree, all thresholds, CART, local search, candidates."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 from fuzz.drawing import Problem, need
-from fuzz.judging import Case, classifier_case, demand, errors_of
+from fuzz.judging import PROOF, Case, classifier_case, demand, errors_of
 from fuzz.registry import fuzz
 from naive import (
     as_set,
     best_over_lists,
     best_tree_cost,
     class_leaves,
-    cost_leaves,
     labelled_trees,
     least_costs,
+    least_of_sums,
     sides,
 )
+from sklearn.base import BaseEstimator
+from sklearn.metrics import balanced_accuracy_score, f1_score
 
 import odtlib
 from odtbook.published import (
@@ -49,9 +53,13 @@ def murtree_search(draw, problem, **options):
 @fuzz(20, "MurTreeClassifier.fit")
 def murtree_errors(draw):
     """Errors and a price of splits, with every option of the search."""
-    missing = draw.chance(0.2)
-    problem = draw.classified(missing=missing)
-    depth, min_leaf = draw.pick(2, 0, 1, 2, 2, 3, 3), draw.pick(1, 1, 1, 2, 3)
+    missing, more = draw.chance(0.2), draw.chance(0.3)
+    problem = draw.classified(24, 5, binary=True) if more else draw.classified(missing=missing)
+    if draw.chance(0.15):                           # a weight for each class
+        weight = draw.values.integers(1, draw.value(3000, 2**40), 5).astype(float)
+        given = np.unique(problem.y, return_inverse=True)[1]
+        problem = draw.problem(problem.X, problem.y, weight[given])
+    depth, min_leaf = draw.pick(2, 0, 1, 2, 2, 3, 3, 4), draw.pick(1, 1, 1, 2, 3)
     budget, price = draw.budget(depth), draw.price(problem, 0, 0, 0.02, 0.1)
     fewest = draw.chance(0.3)
     search = murtree_search(draw, problem, minimise_nodes=fewest, deepening=draw.chance(0.2),
@@ -68,21 +76,33 @@ def murtree_errors(draw):
 def murtree_deep(draw):
     """More rows and deeper trees, with a price below or above what a row costs."""
     problem = draw.classified(rows=60, features=7, classes=3, binary=True)
-    depth, least = draw.pick(4, 5, problem.X.shape[1]), problem.kept.min()
+    depth, least = draw.pick(4, 2, 3, 5, problem.X.shape[1]), problem.kept.min()
     free = depth == problem.X.shape[1] and draw.chance(0.7)       # no path tests a column twice
-    price = float(draw.pick(0.168, 0.3, 1.0, 2.2, 4.0) * least)
-    min_leaf = draw.pick(1, 1, 3)
+    price = float(draw.pick(0.168, 0.1, 0.3, 0.5, 1.0, 1.06, 2.2, 4.0) * least)
+    limited = draw.pick(None, None, draw.number(1, min(7, 2**depth - 1)))
+    budget = None if free else limited
+    min_leaf = draw.pick(1, 1, 2, 3)
     model = odtlib.MurTreeClassifier(
-        None if free else depth, binarizer="all", min_samples_leaf=min_leaf, split_penalty=price,
-        search=murtree_search(draw, problem), random_state=0)
-    return classifier_case(model, depth, problem, min_leaf=min_leaf, price=price)
+        None if free else depth, budget, binarizer="all", min_samples_leaf=min_leaf,
+        split_penalty=price, search=murtree_search(draw, problem), random_state=0,
+        n_jobs=draw.pick(1, 1, 2))
+    return classifier_case(model, depth, problem, budget=budget, min_leaf=min_leaf, price=price,
+                           check=any_depth if free else None)
+
+
+def any_depth(model, predicted):
+    """Demand that the proof of a tree without a limit on depth is one at any depth."""
+    demand(model.report_.status != "optimal" or "any depth" in model.report_.proof,
+           "the proof says", model.report_.proof)
 
 
 @fuzz(4, "MurTreeClassifier.fit")
 def murtree_allowed(draw):
     """Limits on the features of the root and of each path."""
-    problem = draw.classified(rows=14, features=5, classes=3, binary=True, missing=False)
-    depth, min_leaf = draw.pick(1, 2, 3, 4), draw.pick(1, 1, 2)
+    problem = draw.classified(rows=16, features=6, classes=3, binary=True, missing=False)
+    depth, min_leaf = draw.pick(1, 0, 2, 3, 4), draw.pick(1, 1, 2)
+    budget = draw.budget(depth)
+    nodes = 2**depth - 1 if budget is None else budget
     price, everything = draw.price(problem, 0, 0, 0.05, 0.3), range(problem.rows.shape[1])
     some = lambda: [j for j in everything if draw.chance(0.5)] or [0]  # noqa: E731
     first = some() if draw.chance(0.5) else None
@@ -90,17 +110,28 @@ def murtree_allowed(draw):
     every_set = [set(everything)] if sets is None else [
         *map(set, sets), set(everything).difference(*sets)]
     classes, codes = np.unique(problem.labels, return_inverse=True)
-    optimum = best_tree_cost(
-        problem.rows, codes, problem.kept, len(classes), depth, None, min_leaf, price,
-        lambda path: (first is None or path[0] in first) and any(
-            one.issuperset(path) for one in every_set))
+
+    def allowed(path):
+        return (first is None or path[0] in first) and any(
+            one.issuperset(path) for one in every_set)
+
+    optimum = best_tree_cost(problem.rows, codes, problem.kept, len(classes), depth, nodes,
+                             min_leaf, price, allowed)
     model = odtlib.MurTreeClassifier(
-        depth, binarizer="all", min_samples_leaf=min_leaf, split_penalty=price, random_state=0,
+        depth, budget, binarizer="all", min_samples_leaf=min_leaf, split_penalty=price,
+        n_jobs=draw.pick(1, 2), random_state=0,
         search=odtlib.MurTreeSearch(
             first_features=first, interaction_cst=sets, merge_rows=not draw.chance(0.3),
+            cache=draw.pick("dataset", "dataset", None),
             similarity_bound=not draw.chance(0.3), specialised_depth_two=not draw.chance(0.3)))
+
+    def check(model, predicted):
+        for passed in model.decision_path(problem.X).toarray().astype(bool):
+            path = [j for j in model.tree_.feature[passed].tolist() if j >= 0]
+            demand(not path or allowed(path), "the path", path, "is not allowed")
+
     return Case(model, problem, errors_of(problem, problem.kept, price), optimum,
-                problem.kept.sum(), depth=depth, nodes=2**depth - 1, min_leaf=min_leaf)
+                problem.kept.sum(), depth=depth, nodes=nodes, min_leaf=min_leaf, check=check)
 
 
 @fuzz(2, "MurTreeClassifier.fit")
@@ -117,13 +148,15 @@ def murtree_as_published(draw):
 @fuzz(3, "MurTreeClassifier.fit")
 def murtree_lookahead(draw):
     """A receding horizon: between the optimum of the depth and that of the horizon."""
-    problem = draw.classified(classes=3)
-    depth, horizon, min_leaf = draw.pick(3, 4), 2, draw.pick(1, 2)
-    price = draw.price(problem, 0, 0, 0.05)
+    more = draw.chance(0.6)
+    problem = draw.classified(24, 5, 4, binary=True) if more else draw.classified(classes=3)
+    depth, horizon, min_leaf = draw.pick(3, 4), draw.pick(2, 3), draw.pick(1, 1, 2, 3)
+    price = draw.price(problem, 0, 0, 0.05, 0.2)
     model = odtlib.MurTreeClassifier(
         depth, binarizer="all", min_samples_leaf=min_leaf, split_penalty=price,
         search=murtree_search(draw, problem, lookahead=horizon))
-    case = classifier_case(model, depth, problem, min_leaf=min_leaf, price=price, exact=False)
+    case = classifier_case(model, depth, problem, min_leaf=min_leaf, price=price,
+                           exact=depth == horizon)
     shallow = classifier_case(model, horizon, problem, min_leaf=min_leaf, price=price).optimum
 
     def check(model, predicted):
@@ -147,19 +180,29 @@ def murtree_balanced(draw):
                       for w, label in zip(problem.kept, problem.labels)])
     model = odtlib.MurTreeClassifier(depth, budget, objective="balanced-accuracy",
                                      binarizer="all", min_samples_leaf=min_leaf)
+
+    def check(model, predicted):
+        score = balanced_accuracy_score(problem.labels, predicted[problem.used],
+                                        sample_weight=problem.kept)
+        demand(abs(1 - score - model.report_.objective) <= 1e-9, "balanced accuracy is", score)
+
     return classifier_case(model, depth, problem, budget=budget, min_leaf=min_leaf, weight=share,
-                           scale=1.0)
+                           scale=1.0, check=check)
 
 
 @fuzz(4, "MurTreeClassifier.fit")
 def murtree_levels(draw):
     """A penalty for each level."""
-    problem = draw.classified(features=3, classes=4)
-    depth, min_leaf = draw.pick(2, 1, 3), draw.pick(1, 1, 2)
+    more = draw.chance(0.6)
+    problem = draw.classified(24, 5, 4, binary=True) if more else draw.classified(features=3)
+    depth, min_leaf = draw.pick(2, 1, 3, 3, 4), draw.pick(1, 1, 2)
     budget = draw.budget(depth)
-    prices = [draw.price(problem, 0, 0.01, 0.05, 0.2) for _ in range(depth)]
+    prices = [draw.price(problem, 0, 0.02, 0.05, 0.1) for _ in range(depth)]
+    search = murtree_search(draw, problem, minimise_nodes=draw.chance(0.1),
+                            deepening=draw.chance(0.1))
     model = odtlib.MurTreeClassifier(depth, budget, split_penalty=prices, binarizer="all",
-                                     min_samples_leaf=min_leaf)
+                                     min_samples_leaf=min_leaf, search=search,
+                                     n_jobs=draw.pick(1, 1, 2))
     return classifier_case(model, depth, problem, budget=budget, min_leaf=min_leaf, price=prices)
 
 
@@ -169,9 +212,11 @@ def murtree_costs(draw):
     problem = draw.classified(features=3, classes=3)
     labels, n = np.unique(problem.y), draw.n
     need(len(labels) >= 2)
-    costs = draw.value(draw.values.integers(0, 4, (n, len(labels))).astype(float),
-                       draw.values.normal(size=(n, len(labels))),
-                       draw.values.integers(-3, 4, (n, len(labels))) / 3)
+    normal, few = draw.values.normal(size=(n, len(labels))), draw.values.integers(
+        -3, 4, (n, len(labels)))
+    costs = draw.value(abs(few) + 0.0, normal, few / 3, 1e9 + few, normal[:, :1] + 0 * few,
+                       normal * 10.0 ** draw.values.integers(-12, 13, (n, 1)))
+    costs = np.where(draw.values.random((n, 1)) < draw.value(0.0, 0.2), costs[:1], costs)
     given = np.searchsorted(labels, problem.y)
     if draw.chance(0.2) and np.bincount(given).min() >= 2:
         outcome = draw.left(draw.values.integers(-3, 4, n).astype(float))
@@ -188,7 +233,7 @@ def murtree_costs(draw):
     depth, min_leaf = draw.pick(2, 1, 3), draw.pick(1, 1, 2)
     budget, price = draw.budget(depth), draw.pick(0.0, 0.0, 0.5)
     used = costs[problem.used]
-    leaf = cost_leaves(used, problem.kept)
+    leaf = least_of_sums(problem.kept[:, None] * used)
     nodes = 2**depth - 1 if budget is None else budget
     best, = least_costs(leaf, sides(problem.rows), len(used), depth, [nodes], min_leaf, price)
 
@@ -197,22 +242,37 @@ def murtree_costs(draw):
         spent = (problem.kept * used[np.arange(len(used)), label]).astype(np.longdouble).sum()
         return float(spent + np.longdouble(price) * tree.n_splits)
 
+    def check(model, predicted):
+        shares = np.bincount(np.searchsorted(labels, problem.y), problem.weight, len(labels))
+        demand(np.allclose(model.tree_.value[0], shares, rtol=1e-7), "the root has another weight")
+
     model = odtlib.MurTreeClassifier(depth, budget, binarizer="all", split_penalty=price,
-                                     min_samples_leaf=min_leaf)
+                                     min_samples_leaf=min_leaf,
+                                     start=draw.pick(None, "cart", "local-search"),
+                                     random_state=0)
     return Case(model, problem, true, best, (problem.kept[:, None] * abs(used)).sum() + price,
-                depth=depth, nodes=nodes, min_leaf=min_leaf, fit={"costs": costs})
+                depth=depth, nodes=nodes, min_leaf=min_leaf, fit={"costs": costs}, check=check)
+
+
+def two_classes(draw):
+    """Draw rows of two classes and limits: ``(problem, depth, min_leaf, budget, nodes)``.
+
+    Three levels have few splits over few columns, as every tree with any labels is tried.
+    """
+    depth, min_leaf = draw.pick(2, 0, 1, 3, 3, 3), draw.pick(1, 1, 2, 3)
+    problem = draw.classified(14 if depth == 3 else 10, 3, 2, whole=True,
+                              binary=True if depth == 3 else None)
+    need(len(np.unique(problem.y)) == 2)
+    budget = draw.number(0, 4) if depth == 3 else draw.budget(depth)
+    return problem, depth, min_leaf, budget, 2**depth - 1 if budget is None else budget
 
 
 @fuzz(2, "MurTreeClassifier.fit")
 def murtree_f1(draw):
     """The F1 score of the second class, whole weights."""
-    problem = draw.classified(rows=8, features=3, classes=2, whole=True)
-    need(len(np.unique(problem.y)) == 2)
-    positive = problem.labels == np.unique(problem.y)[1]
+    problem, depth, min_leaf, budget, nodes = two_classes(draw)
+    positive, kept = problem.labels == np.unique(problem.y)[1], problem.kept
     need(positive.any())                    # what F1 means otherwise is a matter of taste
-    depth, min_leaf = draw.pick(2, 1), draw.pick(1, 1, 2)
-    budget = draw.budget(depth)
-    nodes, kept = 2**depth - 1 if budget is None else budget, problem.kept
 
     def loss(chosen):
         right = kept[chosen & positive].sum()
@@ -222,8 +282,14 @@ def murtree_f1(draw):
         problem.rows, 2, depth, nodes, min_leaf))
     model = odtlib.MurTreeClassifier(depth, budget, objective="f1", binarizer="all",
                                      min_samples_leaf=min_leaf)
+
+    def check(model, predicted):
+        said = predicted[problem.used] == np.unique(problem.y)[1]
+        score = f1_score(positive, said, sample_weight=kept)
+        demand(abs(1 - score - model.report_.objective) <= 1e-9, "F1 is", score)
+
     return Case(model, problem, lambda tree, leaves: float(loss(tree.label[leaves] == 1)), best,
-                depth=depth, nodes=nodes, min_leaf=min_leaf)
+                depth=depth, nodes=nodes, min_leaf=min_leaf, check=check)
 
 
 def groups_of(draw, problem, most, counted=None):
@@ -245,16 +311,14 @@ def gap_between(said, group, weight):
 @fuzz(3, "MurTreeClassifier.fit")
 def murtree_fair(draw):
     """A limit on disparity; two notions, up to three groups."""
-    problem = draw.classified(rows=8, features=3, classes=2, whole=True)
+    problem, depth, min_leaf, budget, nodes = two_classes(draw)
     need(len(np.unique(problem.labels)) == 2)
     notion = draw.pick("demographic-parity", "equal-opportunity")
     positive, kept = problem.labels == np.unique(problem.y)[1], problem.kept
     counted = positive if notion == "equal-opportunity" else np.ones(len(positive), bool)
-    group = groups_of(draw, problem, 3, counted)
+    group = groups_of(draw, problem, 4, counted)
     most = draw.pick(0.0, 0.1, 0.3, 0.6)
-    depth, min_leaf = draw.pick(2, 1), draw.pick(1, 1, 2)
-    budget, inside = draw.budget(depth), group[problem.used][counted]
-    nodes = 2**depth - 1 if budget is None else budget
+    inside = group[problem.used][counted]
 
     def gap(said):
         return gap_between(said[counted], inside, kept[counted])
@@ -267,13 +331,16 @@ def murtree_fair(draw):
 
     def check(model, predicted):
         said = (predicted == np.unique(problem.y)[1])[problem.used]
-        demand(gap(said) <= most + 1e-9, "the disparity exceeds max_disparity")
+        demand(gap(said) <= most + 1e-12, "the disparity exceeds max_disparity")
+        demand(abs(model.report_.counters["disparity"] - gap(said)) <= 1e-9,
+               "the report has another disparity")
 
     model = odtlib.MurTreeClassifier(
         depth, budget, max_disparity=most, disparity=notion, binarizer="all",
         min_samples_leaf=min_leaf)
     return Case(model, problem, errors_of(problem), best, kept.sum(), depth=depth, nodes=nodes,
-                min_leaf=min_leaf, fit={"protected": group}, check=check)
+                min_leaf=min_leaf, fit={"protected": np.array(["n", "e", "s", "w"])[group]},
+                check=check)
 
 
 def with_categories(draw, n, y, weight, ordered):
@@ -289,6 +356,8 @@ def with_categories(draw, n, y, weight, ordered):
         missing = draw.left(draw.values.random(n) < 0.3)
         names[missing] = None
     frame = pd.DataFrame({"colour": names, "number": number})
+    if draw.chance(0.5):
+        frame["colour"] = frame["colour"].astype("category")
     used = np.ones(len(y), bool) if weight is None else weight > 0
     names, seen_y = names[used], y[used]
     count = np.ones(used.sum()) if weight is None else weight[used]
@@ -341,16 +410,27 @@ def murtree_binarised(draw):
 @fuzz(14, "ContinuousTreeClassifier.fit")
 def continuous_classifier(draw):
     """Optimal trees over all thresholds, with and without a gap."""
-    problem = draw.classified()
-    depth, min_leaf = draw.pick(2, 0, 1, 2, 3, 3), draw.pick(1, 1, 1, 2, 3)
+    missing = draw.chance(0.2)
+    problem = draw.classified(missing=missing)
+    depth, min_leaf = draw.pick(2, 0, 1, 2, 3, 3, 4), draw.pick(1, 1, 1, 2, 3, 4, 5)
     budget, price = draw.budget(depth), draw.price(problem, 0, 0, 0, 0.05, 0.1, 1 / 3)
-    gap = draw.pick(0.0, 0.0, 0.0, 0.0, 0.05)
+    gap = draw.pick(0.0, 0.0, 0.0, 0.0, 0.02, 0.15, 0.5)
     model = odtlib.ContinuousTreeClassifier(
         depth, max_nodes=budget, min_samples_leaf=min_leaf, split_penalty=price, max_gap=gap,
         start=draw.pick("cart", None, "local-search"), cache=not draw.chance(0.3),
         n_jobs=draw.pick(1, 1, 2), random_state=0)
     return classifier_case(model, depth, problem, budget=budget, min_leaf=min_leaf, price=price,
-                           exact=gap == 0, reach=gap * problem.kept.sum())
+                           exact=gap == 0, reach=gap * problem.kept.sum(), missing=missing,
+                           check=partial(no_gap, gap * problem.kept.sum()))
+
+
+def no_gap(most, model, predicted):
+    """Demand that "optimal" leaves no gap, and "heuristic" no larger one than was allowed."""
+    gap, status = model.report_.gap, model.report_.status
+    demand(status != "optimal" or gap == 0, "the gap of an optimal tree is", gap)
+    demand(status != "heuristic" or 0 < gap <= most * (1 + 1e-9), "the gap is", gap)
+    demand(status not in ("optimal", "heuristic") or isinstance(model.start, BaseEstimator)
+           or model.time_limit or model.report_.start == model.start, "another start")
 
 
 @fuzz(6, "LocalSearchTreeClassifier.fit")
@@ -407,7 +487,7 @@ def over_candidates(draw, kind, problem, depth, **fixed):
                  min_samples_leaf=min_leaf, sampling=ThresholdSampling(n_trees=20), **options,
                  **fixed)
     return classifier_case(model, depth, problem, weight=weight, price=price, min_leaf=min_leaf,
-                           budget=budget, exact=every, bounded=every)
+                           budget=budget, exact=every, bounded=every, within=PROOF)
 
 
 @fuzz(8, "RestrictedTreeClassifier.fit")
@@ -471,7 +551,7 @@ def generated_splits(draw):
     problem = draw.classified(rows=10, features=3)
     depth = draw.pick(1, 2, 3)
     model = GeneratedSplitsClassifier(depth, sampling=ThresholdSampling(n_trees=5))
-    return classifier_case(model, depth, problem)
+    return classifier_case(model, depth, problem, within=PROOF)
 
 
 @fuzz(3, "ColumnGenerationClassifier.fit")

@@ -60,29 +60,6 @@ def drawn(seed, rows=16, columns=6):
     return random, X, Rule(random, X.shape[1])
 
 
-@pytest.mark.parametrize("seed", range(150))
-def test_errors_are_the_least_of_all_allowed_trees(seed):
-    random, X, rule = drawn(seed)
-    n_classes = int(random.integers(2, 4))
-    y = random.integers(0, n_classes, len(X))
-    y[:n_classes] = range(n_classes)
-    weight = (np.ones(len(X)), random.integers(1, 5, len(X)), random.uniform(0.1, 2, len(X)))[
-        random.integers(3)].astype(float)
-    depth, min_leaf = int(random.integers(0, 5)), int(random.choice([1, 1, 2]))
-    nodes = int(random.integers(0, 7)) if random.random() < 0.4 else None
-    price = float(random.choice([0, 0, 0.3, 1.0]))
-    least = best_tree_cost(X, y, weight, n_classes, depth, nodes, min_leaf, price, rule.allows)
-    for options in ({}, {"specialised_depth_two": False}, {"similarity_bound": False},
-                    {"cache": None}):
-        model = MurTreeClassifier(depth, nodes, split_penalty=price, min_samples_leaf=min_leaf,
-                                  search=MurTreeSearch(**rule.options, **options), binarizer=None,
-                                  n_jobs=1 + seed % 2).fit(X, y, weight)
-        assert model.report_.status == "optimal"
-        assert model.report_.objective == pytest.approx(least), (rule.options, options)
-        assert rule.allows_tree(model.tree_)
-        model.verify(X, y, weight)
-
-
 @pytest.mark.parametrize("seed", range(60))
 def test_squared_errors_and_a_price_for_each_level(seed):
     random, X, rule = drawn(500 + seed)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from naive import class_leaves, least_costs, sides, square_leaves
 from scale import SCALE
 
 from odtlib import MurTreeClassifier, MurTreeRegressor, MurTreeSearch
@@ -49,38 +48,6 @@ def test_what_no_memory_holds_leaves_the_best_tree_of_small_depths(options):
     assert model.report_.status in ("time_limit", "optimal")    # a deep CART may have no errors
     assert model.verify(X, y) == model.report_.objective < min(np.bincount(y))
     assert model.report_.lower_bound <= model.report_.objective
-
-
-@pytest.mark.parametrize("seed", range(40 * SCALE))
-def test_a_price_alone_limits_the_depth(seed):
-    """Equal rows, weights, leaf sizes, threads, and every option of the search."""
-    random = np.random.default_rng([seed, 58])
-    n = int(random.integers(2, 15))
-    X = random.integers(0, 2, (n, int(random.integers(1, 7))))
-    y = random.integers(0, int(random.integers(1, 4)), n)
-    weight = (None, random.integers(1, 5, n), random.random(n) + 0.1)[seed % 3]
-    each = np.ones(n) if weight is None else weight
-    min_leaf, penalty = int(random.integers(1, 3)), float(random.choice([0.05, 0.2, 0.5, 1.0]))
-    search = MurTreeSearch(
-        cache=("dataset", "branch", None)[seed % 3], merge_rows=seed % 2 == 0,
-        similarity_bound=(True, False, "siblings")[seed // 3 % 3],
-        specialised_depth_two=seed % 5 > 0, incremental_counts=seed % 7 > 0,
-        child_order=("dynamic", "post-order", "gap")[seed // 9 % 3],
-        n_exact_children=seed % 4)
-    options = dict(binarizer=None, min_samples_leaf=min_leaf, split_penalty=penalty, search=search,
-                   n_jobs=1 + (seed % 6 == 5))
-
-    for kind, leaf in ((MurTreeClassifier, class_leaves), (MurTreeRegressor, square_leaves)):
-        if kind is MurTreeRegressor:
-            options["search"] = search.__class__(**{**search.get_params(), "merge_rows": True})
-        model = kind(None, **options).fit(X, y, weight)
-        depth = X.shape[1]                       # no path tests a column twice
-        expected, = least_costs(leaf(y, each), sides(X), n, depth, [2**depth - 1], min_leaf,
-                                penalty)
-        assert model.report_.status == "optimal"
-        assert model.report_.objective == pytest.approx(expected)
-        assert model.verify(X, y, weight) == pytest.approx(expected)
-        assert "any depth" in model.report_.proof
 
 
 @pytest.mark.parametrize("kind", [MurTreeClassifier, MurTreeRegressor])

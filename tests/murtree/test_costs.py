@@ -14,55 +14,6 @@ def least_cost(X, costs, *limits):
     return best_cost(X, lambda rows: costs[rows].sum(axis=0).min(), *limits)
 
 
-def nasty_costs(rng, n_rows, n_classes):
-    """Return costs with ties, rows of equal costs, rewards, and very large or small numbers."""
-    costs = [rng.integers(0, 4, (n_rows, n_classes)).astype(float),
-             rng.normal(size=(n_rows, n_classes)),
-             np.repeat(rng.normal(size=(n_rows, 1)), n_classes, axis=1),
-             1e9 + rng.integers(0, 3, (n_rows, n_classes)),
-             rng.normal(size=(n_rows, n_classes)) * 10.0 ** rng.integers(-12, 13, (n_rows, 1)),
-             ][rng.integers(5)]
-    return np.where(rng.random((n_rows, 1)) < 0.2, costs[:1], costs)
-
-
-@pytest.mark.parametrize("seed", range(instances(4)))
-def test_costs_equal_brute_force(seed):
-    rng = np.random.default_rng(seed)
-    for _ in range(60):
-        n_rows, n_classes = int(rng.integers(2, 14)), int(rng.integers(2, 5))
-        X = (rng.random((n_rows, int(rng.integers(1, 4)))) < 0.5).astype(float)
-        y = np.append(np.arange(2), rng.integers(0, n_classes, n_rows - 2))
-        n_classes = len(np.unique(y))
-        costs = nasty_costs(rng, n_rows, n_classes)
-        weight = rng.choice([0.0, 1.0, 0.3, 1e-6, 1e6], n_rows) if rng.random() < 0.3 else None
-        if weight is not None:
-            weight[0] = 1.0
-        given = np.ones(n_rows) if weight is None else weight
-        used = given > 0
-        depth, nodes = int(rng.integers(0, 4)), int(rng.integers(0, 5))
-        min_leaf = int(rng.choice([1, 1, 2, 3]))
-        penalty = float(rng.choice([0.0, 0.0, 0.5]))
-        scale = float(np.abs(costs * given[:, None]).sum())
-        expected = least_cost(X[used], (costs * given[:, None])[used], depth, nodes, min_leaf,
-                              penalty)
-        model = MurTreeClassifier(depth, nodes, min_samples_leaf=min_leaf, split_penalty=penalty,
-                                  start=rng.choice([None, "cart", "local-search"]))
-        model.fit(X, y, weight, costs=costs)
-        report = model.report_
-        assert report.status == "optimal"
-        assert abs(report.objective - expected) <= 1e-9 * scale
-        assert report.lower_bound <= report.objective
-        report.verify(X, y, weight)
-        codes = np.searchsorted(model.classes_, model.predict(X))
-        paid = (given * costs[np.arange(n_rows), codes]).sum() + penalty * model.tree_.n_splits
-        assert abs(paid - report.objective) <= 1e-9 * scale
-        assert np.bincount(model.apply(X)[used]).max() == used.sum() or \
-            np.unique(model.apply(X)[used], return_counts=True)[1].min() >= min_leaf
-        if weight is None:
-            np.testing.assert_allclose(model.tree_.value[0], np.bincount(
-                np.searchsorted(model.classes_, y), minlength=n_classes))
-
-
 @pytest.mark.parametrize("seed", range(instances(300)))
 def test_what_equal_rows_cancel_leaves_them_samples_of_a_leaf(seed):
     rng = np.random.default_rng(seed)

@@ -17,61 +17,8 @@ from odtlib.murtree.preparation import MANY_ROWS
 from odtlib.objectives import AdditiveObjective, LinearLeaves
 from odtlib.report import Clock, TimeUp
 from tests.murtree.test_objectives import OBJECTIVES, OWN, columns, weights
-from tests.murtree.test_questions import instance
 from tests.murtree.test_search import blobs
 from tests.scale import SCALE
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_good_trees_equal_enumeration(seed):
-    rng = np.random.default_rng(seed)
-    for trial in range(250):
-        X, y, depth, nodes, min_leaf = instance(rng)
-        if rng.random() < 0.3:
-            nodes = 2 ** depth - 1
-        classes, codes = np.unique(y, return_inverse=True)
-        weight = [np.ones(len(y)), rng.integers(0, 4, len(y)).astype(float),
-                  rng.random(len(y))][rng.choice(3, p=[0.6, 0.25, 0.15])]
-        used = weight > 0
-        if not used.any():
-            continue
-        unit = float(rng.choice([1, 1, 0.1, 1 / 3, 3e-11, 7e30]))       # whole weights, or none
-        penalty = float(rng.choice([0, 0, 0.3, 0.5, 1, 2]))
-        tolerance = float(rng.choice([0, 0.5, 1, 1.7, 3, 20]))
-        known = written_trees(X[used], codes[used], weight[used], len(classes), depth, nodes,
-                              min_leaf)
-        cost = {tree: errors + penalty * size for tree, (size, errors) in known.items()}
-        least = min(cost.values())
-        expected = {tree for tree in known if cost[tree] <= least + tolerance + 1e-9}
-        model = MurTreeClassifier(depth, nodes, min_samples_leaf=min_leaf,
-                                  split_penalty=unit * penalty)
-        good = model.good_trees(X, y, None if np.all(weight * unit == 1) else unit * weight,
-                                tolerance=unit * tolerance)
-        assert good.count == len(good) == len(expected)
-        assert good.optimum == pytest.approx(unit * least, abs=1e-9 * unit)
-        assert sum(size.count for size in good.sizes()) == good.count
-        if good.count > 400:
-            continue
-        trees = [as_tuples(tree.to_nested()) for tree in good]
-        assert len(set(trees)) == len(trees) and set(trees) == expected
-        order = [(round(cost[tree], 6), known[tree][0]) for tree in trees]
-        assert order == sorted(order)
-        written = [(round(size.objective / unit, 6), size.n_splits) for size in good.sizes()
-                   for _ in range(size.count)]
-        assert written == order
-        if trial % 5 == 0:
-            shares = [np.mean([j in features_of(tree) for tree in trees])
-                      for j in range(X.shape[1])]
-            assert good.importance() == pytest.approx(shares)
-            tested = {root.feature: root for root in good.roots()}
-            root_of = [tree[0] if isinstance(tree, tuple) else None for tree in trees]
-            assert {j: root.count for j, root in tested.items()} == Counter(root_of)
-            for j, root in tested.items():
-                for side, counts in ((1, root.left), (2, root.right)):
-                    children = [tree[side] for tree in trees if isinstance(tree, tuple)
-                                and tree[0] == j]
-                    assert counts == Counter(
-                        child[0] if isinstance(child, tuple) else None for child in children)
 
 
 @pytest.mark.parametrize("tolerance", [0, 1, 2])

@@ -4,23 +4,34 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from odtlib import CARTClassifier, MurTreeClassifier, MurTreeRegressor, MurTreeSearch
+from odtlib import CARTClassifier, MurTreeClassifier, MurTreeSearch
 from odtlib.murtree.preparation import prepare
 from odtlib.murtree.solver import Solver
 from odtlib.report import Clock
-from tests.murtree.test_regressor import best_loss
-from tests.murtree.test_search import blobs, instance
+from tests.murtree.test_search import blobs
 from tests.naive import best_tree_cost
 
 
 def deep_instance(rng):
-    """Return a nasty instance, a depth, a look-ahead, a smallest leaf and a penalty."""
-    X, y, n_classes, _, _, weight = instance(rng)
-    X = X[:, :4]
+    """Return a nasty instance, a depth, a look-ahead, a smallest leaf and a penalty.
+
+    There are ties, contradictions, constant columns, one row, and weights of rows or classes.
+    """
+    n_rows, n_columns = int(rng.integers(1, 25)), int(rng.integers(1, 5))
+    n_classes = int(rng.integers(2, 5))
+    X = (rng.random((n_rows, n_columns)) < rng.choice([0.2, 0.5, 0.9])).astype(np.uint8)
+    if n_columns > 1 and rng.random() < 0.3:
+        X[:, 1] = 1 - X[:, 0]                       # a complement
+    y = rng.integers(0, n_classes, n_rows)
+    if rng.random() < 0.5:
+        a, b = rng.integers(0, n_columns, 2)
+        y = ((X[:, a] ^ X[:, b]) + (rng.random(n_rows) < 0.2)) % n_classes
+    of_rows = rng.integers(1, rng.choice([5, 60, 10 ** 6]), n_rows).astype(float)
+    of_classes = rng.integers(1, rng.choice([3000, 2 ** 40]), n_classes)[y].astype(float)
+    weight = [np.ones(n_rows), of_rows, rng.random(n_rows) * 1e3, of_classes][rng.integers(0, 4)]
     depth = int(rng.integers(3, 5))
-    return (X, y, n_classes, np.ones(len(y)) if weight is None else weight, depth,
-            int(rng.integers(2, depth)), int(rng.choice([1, 1, 1, 2, 3])),
-            float(rng.choice([0.0, 0.0, 0.3, 1.0, 2.5])))
+    return (X, y.astype(np.int64), n_classes, weight, depth, int(rng.integers(2, depth)),
+            int(rng.choice([1, 1, 1, 2, 3])), float(rng.choice([0.0, 0.0, 0.3, 1.0, 2.5])))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -56,36 +67,6 @@ def test_every_node_is_as_good_as_a_tree_of_the_lookahead(seed):
         if first is not None:
             assert first + problem.offset == pytest.approx(best_tree_cost(
                 X, y, weight, n_classes, horizon, None, min_leaf, penalty), rel=1e-9, abs=1e-9)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_bounds_and_proofs_hold(seed):
-    rng, seen = np.random.default_rng(100 + seed), []
-    while len(seen) < 30:
-        X, y, n_classes, weight, depth, horizon, min_leaf, penalty = deep_instance(rng)
-        if len(np.unique(y)) < 2:
-            continue
-        search = MurTreeSearch(lookahead=horizon)
-        model = MurTreeClassifier(depth, min_samples_leaf=min_leaf, split_penalty=penalty,
-                                  search=search).fit(X, y, weight)
-        report = model.report_
-        best = best_tree_cost(X, y, weight, n_classes, depth, None, min_leaf, penalty)
-        slack = 1e-9 * weight.sum()
-        assert report.lower_bound - slack <= best <= report.objective + slack
-        assert report.objective == pytest.approx(model.verify(X, y, weight))
-        assert report.status in ("optimal", "heuristic")
-        if report.status == "optimal":
-            assert report.objective == pytest.approx(best, abs=slack)
-        assert model.get_depth() <= depth
-        assert np.bincount(model.apply(X))[np.unique(model.apply(X))].min() >= min(
-            min_leaf, len(y))
-        seen.append(report.status if model.get_depth() > 0 else "a leaf")
-        whole = MurTreeClassifier(horizon, min_samples_leaf=min_leaf, split_penalty=penalty,
-                                  search=search).fit(X, y, weight).report_
-        assert whole.status == "optimal"
-        assert whole.objective == pytest.approx(best_tree_cost(
-            X, y, weight, n_classes, horizon, None, min_leaf, penalty), abs=slack)
-    assert {"optimal", "heuristic"} <= set(seen)
 
 
 def test_a_penalty_proves_that_no_deeper_tree_is_better():
@@ -152,33 +133,6 @@ def test_deep_trees_are_better_than_cart_and_the_same_each_time():
               for k in (2, 3, 3)]
     cart = DecisionTreeClassifier(max_depth=8, random_state=0).fit(X, y)
     assert errors[1] == errors[2] <= errors[0] < (cart.predict(X) != y).sum()
-
-
-@pytest.mark.parametrize("absolute", [False, True])
-def test_regression(absolute):
-    rng = np.random.default_rng(1)
-    statuses = set()
-    for _ in range(40):
-        n_rows, n_columns = int(rng.integers(2, 20)), int(rng.integers(1, 4))
-        X = rng.integers(0, 2, (n_rows, n_columns))
-        y = rng.integers(0, 6, n_rows) * rng.choice([1.0, 1e-6, 1e6]) + rng.choice([0, 1e3])
-        weight = rng.choice([1.0, 2.0, 0.25], n_rows)
-        min_leaf, penalty = int(rng.choice([1, 1, 2])), float(rng.choice([0.0, 0.0, 1.0]))
-        model = MurTreeRegressor(
-            3, loss="absolute_error" if absolute else "squared_error",
-            min_samples_leaf=min_leaf, split_penalty=penalty,
-            search=MurTreeSearch(lookahead=2)).fit(X, y, weight)
-        report = model.report_
-        best, least = (best_loss(X, y, weight, absolute, depth, 7, min_leaf, penalty)
-                       for depth in (3, 2))
-        slack = 1e-9 * best_loss(X, y, weight, absolute, 0, 0) + 1e-12
-        assert report.lower_bound - slack <= best <= report.objective + slack
-        assert report.objective <= least + slack
-        assert report.objective == pytest.approx(model.verify(X, y, weight), abs=slack)
-        if report.status == "optimal":
-            assert report.objective == pytest.approx(best, abs=slack)
-        statuses.add(report.status)
-    assert statuses == {"optimal", "heuristic"}
 
 
 @pytest.mark.parametrize("options", [{"objective": "balanced-accuracy"}, {"objective": "f1"},

@@ -1,6 +1,4 @@
-"""Missing values and categories: exact trees against trying every test and every side."""
-
-import pickle
+"""Missing values and categories: in columns, rules, starts, paths and pipelines."""
 
 import numpy as np
 import pandas as pd
@@ -8,73 +6,6 @@ import pytest
 
 from odtlib import ContinuousTreeClassifier, DecisionTree, MurTreeClassifier, MurTreeRegressor
 from odtlib.binarize import MDLPBinarizer, QuantileBinarizer, ThresholdBinarizer
-from tests.naive import as_set, best_over, sides
-
-
-def instance(rng):
-    """Return rows with ties, constant, missing and all-missing columns, and some weights."""
-    n_rows, n_columns = int(rng.integers(4, 14)), int(rng.integers(1, 4))
-    X = rng.integers(0, int(rng.choice([2, 3, 5])), (n_rows, n_columns)).astype(float)
-    if rng.random() < 0.2:
-        X[:, 0] = 7.0
-    X[rng.random(X.shape) < rng.choice([0.0, 0.1, 0.4, 0.9])] = np.nan
-    if rng.random() < 0.2:
-        X[:, int(rng.integers(n_columns))] = np.nan
-    weight = np.ones(n_rows) if rng.random() < 0.5 else rng.integers(1, 4, n_rows).astype(float)
-    return X, weight
-
-
-def same_everywhere(model, X):
-    """Check that a tree says the same in every form that it has."""
-    rng = np.random.default_rng(len(X))
-    new = np.where(rng.random(X.shape) < 0.3, np.nan, X)     # missing in other places too
-    tree = model.tree_
-    expected = model.predict(new)
-    assert np.array_equal(DecisionTree.from_json(tree.to_json()).predict(new), expected)
-    assert DecisionTree.from_json(tree.to_json()) == tree
-    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(new), expected)
-    assert np.array_equal(tree.pruned().predict(new), expected)
-    if not model._tree_over_columns:
-        assert np.array_equal(model.to_sklearn(new).predict(new), expected)
-    assert tree.to_text() and tree.rules() and tree.to_dot()
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_data_frames_with_categories_against_all_trees(seed):
-    rng = np.random.default_rng(2000 + seed)
-    n_rows = int(rng.integers(6, 14))
-    colour = rng.choice(["red", "green", "blue", "{grey}", None], n_rows).astype(object)
-    age = np.where(rng.random(n_rows) < 0.3, np.nan, rng.integers(0, 4, n_rows))
-    X = pd.DataFrame({"colour": colour, "age": age})
-    if seed % 2:
-        X["colour"] = X["colour"].astype("category")
-    y = rng.integers(0, 2 + seed % 3 // 2, n_rows)
-    y[:2] = 0, 1
-    in_order = bool(seed % 4 // 2)
-    model = MurTreeClassifier(2, binarizer=ThresholdBinarizer(ordered_categories=in_order))
-    model.fit(X, y)
-
-    present = sorted({c for c in colour if c is not None})
-    groups = [[c] for c in present]
-    if in_order:
-        if y.max() == 1:
-            present.sort(key=lambda c: y[colour == c].mean())
-        else:
-            present = list(model.binarizer_.categories_[0])
-        groups += [present[:k] for k in range(1, len(present))]
-    tests = sides(age[:, None])
-    for group in [*groups, []]:
-        inside = np.isin(colour, group) if group else np.zeros(n_rows, bool)
-        for one in (inside, inside | pd.isna(colour)):
-            tests.append(as_set(one))
-
-    def leaf(rows):
-        return len(rows) - np.bincount(y[rows]).max()
-
-    assert model.report_.objective == best_over(tests, n_rows, leaf, 2)
-    assert model.verify(X, y) == model.report_.objective
-    copy = pickle.loads(pickle.dumps(model))
-    assert np.array_equal(copy.predict(X), model.predict(X))
 
 
 def test_a_value_that_only_new_rows_miss_goes_to_the_heavier_child():

@@ -23,35 +23,12 @@ def labels(rng, n):
     return rng.integers(0, rng.integers(2, 4), n)
 
 
-def line_leaves(X, y, weight, features, alpha):
-    """Return the least ridge error of a line through every set of rows, by least squares."""
-    costs = np.zeros(1 << len(y))
-    for rows in range(1, len(costs)):
-        member = (rows >> np.arange(len(y)) & 1).astype(bool)
-        w, x = weight[member], X[member][:, features]
-        design = np.sqrt(w)[:, None] * np.column_stack([np.ones(len(w)), x])
-        ridge = np.sqrt(alpha * w.sum()) * np.eye(1 + len(features))[1:]
-        target = np.r_[np.sqrt(w) * y[member], np.zeros(len(features))]
-        design = np.concatenate([design, ridge])
-        line = np.linalg.lstsq(design, target)[0]
-        costs[rows] = ((target - design @ line) ** 2).sum()
-    return costs
-
-
 def known(rng, n):
     """Return times, some of them equal, of events and of censoring; at least one event."""
     y = np.zeros(n, [("event", bool), ("time", float)])
     y["event"], y["time"] = rng.random(n) < 0.6, rng.integers(1, 6, n)
     y["event"][0] = True
     return y
-
-
-def survival_leaves(y, weight):
-    """Return the loss of every set of rows, with the hazard of all rows written out."""
-    event, time = y["event"].astype(float), y["time"]
-    hazard = [sum((weight * event)[time == s].sum() / weight[time >= s].sum()
-                  for s in np.unique(time) if s <= t) for t in time]
-    return naive.poisson_leaves(event, weight, np.array(hazard))
 
 
 # Name: what fits it, how targets are drawn, and what each set of rows costs as a leaf.
@@ -63,16 +40,18 @@ OBJECTIVES = {
                 lambda y, weight: naive.poisson_leaves(y, weight, np.ones(len(y)))),
     "entropy": (MurTreeClassifier, {"objective": "entropy"}, labels, naive.entropy_leaves),
     "gini": (MurTreeClassifier, {"objective": "gini"}, labels, naive.gini_leaves),
-    "survival": (SurvivalTree, {}, known, survival_leaves),
+    "survival": (SurvivalTree, {}, known, lambda y, weight: naive.survival_leaves(
+        y["event"], y["time"], weight)),
     "a line": (MurTreeRegressor, {"loss": LinearLeaves([1], 0.1), "binarizer": "all"},
-               lambda rng, n: rng.normal(size=n), partial(line_leaves, features=[1], alpha=0.1)),
+               lambda rng, n: rng.normal(size=n),
+               partial(naive.line_leaves, features=[1], alpha=0.1)),
     "a plane": (MurTreeRegressor, {"loss": LinearLeaves([0, 1], 0.02), "binarizer": "all"},
                 lambda rng, n: rng.normal(size=n),
-                partial(line_leaves, features=[0, 1], alpha=0.02)),
+                partial(naive.line_leaves, features=[0, 1], alpha=0.02)),
     "the best line": (MurTreeRegressor, {"loss": LinearLeaves([0, 1], single=True),
                                          "binarizer": "all"}, lambda rng, n: rng.normal(size=n),
-                      lambda X, y, weight: np.minimum(line_leaves(X, y, weight, [0], 0.0),
-                                                      line_leaves(X, y, weight, [1], 0.0))),
+                      lambda X, y, weight: np.minimum(*(
+                          naive.line_leaves(X, y, weight, [j], 0.0) for j in (0, 1)))),
 }
 
 
@@ -145,8 +124,8 @@ OWN = {"stock": (Stock(GRID), lambda y: Stock(GRID).statistics(None, y, np.ones(
                     lambda y: QuantileGrid(0.8, GRID).statistics(None, y, np.ones(len(y))))}
 OBJECTIVES.update({
     name: (MurTreeRegressor, {"loss": objective}, lambda rng, n: 2 * rng.normal(size=n),
-           lambda y, weight, numbers=numbers: np.min(
-               [naive.subset_sums(weight * column) for column in numbers(y).T], axis=0))
+           lambda y, weight, numbers=numbers: naive.least_of_sums(
+               weight[:, None] * numbers(y)))
     for name, (objective, numbers) in OWN.items()})
 
 

@@ -72,18 +72,6 @@ def test_losses_and_a_price_are_those_of_all_trees(loss, seed):
     assert model.report_.objective == pytest.approx(least, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_a_price_alone_ends_a_search_without_a_limit_on_depth(seed):
-    random, X = drawn(2000 + seed)
-    y = (random.random(len(X)) < 0.4).astype(int)
-    y[:2] = 0, 1
-    price = float(random.choice([0.168, 0.5, 1.0, 1.06, 3.0]))
-    model = MurTreeClassifier(None, split_penalty=price).fit(X, y)
-    assert model.report_.status == "optimal"
-    assert model.report_.objective == pytest.approx(
-        best_tree_cost(X, y, np.ones(len(X)), 2, X.shape[1], penalty=price))
-
-
 @pytest.mark.parametrize("n_columns", [0, 1, 2, 3])
 @pytest.mark.parametrize("merge_rows", [True, False])
 def test_any_depth_over_few_columns(n_columns, merge_rows):

@@ -6,39 +6,7 @@ from sklearn.ensemble import BaggingClassifier
 
 from odtlib import MurTreeClassifier, MurTreeSearch
 from tests.murtree.test_search import blobs
-from tests.murtree.test_search import instance as larger_instance
-from tests.naive import as_tuples, best_tree_cost, written_trees
-
-
-def instance(rng):
-    """Return an instance small enough to write all its trees down."""
-    n_rows, n_columns = int(rng.integers(2, 13)), int(rng.integers(1, 4))
-    n_classes = int(rng.integers(2, 4))
-    X = (rng.random((n_rows, n_columns)) < rng.choice([0.3, 0.5, 0.8])).astype(np.uint8)
-    y = rng.integers(0, n_classes, n_rows)
-    y[:2] = 0, 1
-    depth = int(rng.integers(1, 4))
-    nodes = int(rng.integers(0, min(2 ** depth, 5)))
-    return X, y, depth, nodes, int(rng.choice([1, 1, 2]))
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_all_optimal_trees_are_found(seed):
-    rng = np.random.default_rng(seed)
-    for _ in range(520):
-        X, y, depth, nodes, min_leaf = instance(rng)
-        classes, codes = np.unique(y, return_inverse=True)
-        weight = np.ones(len(y)) if rng.random() < 0.7 else rng.integers(1, 4, len(y)).astype(float)
-        known = written_trees(X, codes, weight, len(classes), depth, nodes, min_leaf)
-        least, unit = min(errors for _, errors in known.values()), float(rng.choice([1, 1, 0.3]))
-        expected = {tree for tree, (_, errors) in known.items() if errors == least}
-        model = MurTreeClassifier(depth, nodes, min_samples_leaf=min_leaf)
-        found = model.optimal_trees(X, y, None if np.all(weight * unit == 1) else weight * unit,
-                                    limit=10**6)
-        assert found.complete and found.errors == pytest.approx(unit * least, abs=1e-9)
-        assert found.count == len(found.trees) == len(expected)
-        assert {as_tuples(tree.to_nested()) for tree in found.trees} == expected
-        assert model.report_.objective == found.errors
+from tests.naive import best_tree_cost
 
 
 def test_optimal_trees_of_a_larger_set():
@@ -56,30 +24,6 @@ def test_optimal_trees_of_a_larger_set():
         MurTreeClassifier(2).optimal_trees(X, y, limit=0)
     cut = MurTreeClassifier(4, time_limit=1e-9).optimal_trees(X, y)
     assert not cut.complete and len(cut.trees) == 1
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_penalties_by_level_equal_brute_force(seed):
-    rng = np.random.default_rng(seed)
-    for _ in range(510):
-        X, y, _, depth, nodes, weight = larger_instance(rng)
-        classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            continue
-        nodes, min_leaf = min(nodes, 4), int(rng.choice([1, 1, 2]))
-        penalties = rng.choice([0.0, 0.4, 1.0, 2.5], depth)
-        ones = np.ones(len(y)) if weight is None else weight + 1
-        expected = best_tree_cost(X, codes, ones, len(classes), depth, nodes, min_leaf, penalties)
-        search = MurTreeSearch(**[{}, {}, {"cache": "branch"}, {"cache": None},
-                                  {"specialised_depth_two": False}, {"minimise_nodes": True},
-                                  {"deepening": True}, {"n_exact_children": 0}][rng.integers(8)])
-        model = MurTreeClassifier(depth, nodes, split_penalty=penalties, min_samples_leaf=min_leaf,
-                                  search=search, n_jobs=int(rng.choice([1, 1, 2])))
-        model.fit(X, y, None if weight is None else ones)
-        assert model.report_.status == "optimal"
-        assert model.report_.objective == pytest.approx(expected)
-        assert model.verify(X, y, ones) == pytest.approx(expected)
-        assert model.tree_.n_splits <= nodes and model.tree_.depth <= depth
 
 
 def test_equal_penalties_are_the_sparse_objective():

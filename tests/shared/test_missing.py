@@ -16,61 +16,23 @@ from odtlib import (
     DecisionTree,
     LocalSearchTreeClassifier,
     MurTreeClassifier,
-    MurTreeRegressor,
     TunedCARTClassifier,
 )
 from odtlib.missing import DoubledColumns
-from tests.murtree.test_missing import instance, same_everywhere
-from tests.naive import best_over, members, sides
+from tests.naive import best_over, members, same_everywhere, sides
 
 
-@pytest.mark.parametrize("kind", ["continuous", "murtree"])
-@pytest.mark.parametrize("seed", range(150))
-def test_the_best_classification_tree_is_found(seed, kind):
-    rng = np.random.default_rng(seed + (3000 if kind == "continuous" else 0))
-    X, weight = instance(rng)
-    y = rng.integers(0, int(rng.choice([2, 2, 3])), len(X))
-    make = ContinuousTreeClassifier
-    if kind == "murtree":
-        y[:2] = 0, 1
-        make = partial(MurTreeClassifier, binarizer="all")
-    depth, min_leaf = int(rng.integers(1, 4)), int(rng.choice([1, 1, 2]))
-    model = make(depth, min_samples_leaf=min_leaf).fit(X, y, weight)
-
-    def leaf(rows):
-        return weight[rows].sum() - np.bincount(y[rows], weight[rows]).max()
-
-    assert model.report_.status == "optimal"
-    assert model.report_.objective == best_over(sides(X), len(X), leaf, depth, None, min_leaf)
-    assert model.verify(X, y, weight) == model.report_.objective
-    same_everywhere(model, X)
-
-
-@pytest.mark.parametrize("kind", ["continuous", "murtree"])
-@pytest.mark.parametrize("seed", range(100))
-def test_the_best_regression_tree_is_found(seed, kind):
-    rng = np.random.default_rng(seed + (4000 if kind == "continuous" else 1000))
-    X, weight = instance(rng)
-    y = rng.integers(0, 6, len(X)).astype(float)
-    depth, penalty, absolute = int(rng.integers(1, 4)), 0.0, kind == "murtree" and seed % 2
-    if kind == "murtree":
-        loss = "absolute_error" if absolute else "squared_error"
-        model = MurTreeRegressor(depth, binarizer="all", loss=loss)
-    else:
-        penalty = float(rng.choice([0.0, 0.0, 1.5]))
-        model = ContinuousTreeRegressor(depth, split_penalty=penalty)
-    model.fit(X, y, weight)
-
-    def leaf(rows):
-        if absolute:
-            return min((weight[rows] * abs(y[rows] - value)).sum() for value in y[rows])
-        return (weight[rows] * (y[rows] - np.average(y[rows], weights=weight[rows])) ** 2).sum()
-
-    assert model.report_.status == "optimal"
-    assert model.report_.objective == pytest.approx(
-        best_over(sides(X), len(X), leaf, depth, penalty=penalty), abs=1e-9)
-    assert model.verify(X, y, weight) == pytest.approx(model.report_.objective, abs=1e-9)
-    same_everywhere(model, X)
+def instance(rng):
+    """Return rows with ties, constant, missing and all-missing columns, and some weights."""
+    n_rows, n_columns = int(rng.integers(4, 14)), int(rng.integers(1, 4))
+    X = rng.integers(0, int(rng.choice([2, 3, 5])), (n_rows, n_columns)).astype(float)
+    if rng.random() < 0.2:
+        X[:, 0] = 7.0
+    X[rng.random(X.shape) < rng.choice([0.0, 0.1, 0.4, 0.9])] = np.nan
+    if rng.random() < 0.2:
+        X[:, int(rng.integers(n_columns))] = np.nan
+    weight = np.ones(n_rows) if rng.random() < 0.5 else rng.integers(1, 4, n_rows).astype(float)
+    return X, weight
 
 
 def gini(y, side):
@@ -106,8 +68,8 @@ def test_cart_splits_as_well_as_any_test_and_as_scikit_learn(seed):
         assert gini(y, leaf == 1) == pytest.approx(least_impurity)
     model = CARTClassifier(None, random_state=0).fit(X, y)
     assert model.report_.objective <= least_errors(3)
-    same_everywhere(model, X)
-    same_everywhere(LocalSearchTreeClassifier(2, random_state=0).fit(X, y), X)
+    assert same_everywhere(model, X)
+    assert same_everywhere(LocalSearchTreeClassifier(2, random_state=0).fit(X, y), X)
 
 
 @pytest.mark.parametrize("seed", range(40))

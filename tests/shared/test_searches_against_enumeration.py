@@ -1,19 +1,17 @@
-"""Local search, BinOCT-LNS and optimal constrained trees against enumeration of all trees.
+"""Local search and BinOCT-LNS against enumeration of all trees.
 
-The tests take a few seeds.  Of 500 problems each (seeds 0 to 499) none ended below the optimum;
-equal to it were all 500 for local search, for BinOCT-LNS from local search and from CART, and for
-optimal constrained trees.  From CART that took 1,229 calls of the solver; while only pairs of nodes
-were freed, 355 were equal, in 1,068 calls.
+The test takes a few seeds.  Of 500 problems each (seeds 0 to 499) none ended below the optimum;
+equal to it were all 500 for local search, and for BinOCT-LNS from local search and from CART.  From
+CART that took 1,229 calls of the solver; while only pairs of nodes were freed, 355 were equal, in
+1,068 calls.
 """
 
 import numpy as np
 import pytest
-from naive import best_cost, best_tree_cost, cuts
+from naive import best_tree_cost, cuts
 
 from odtbook.formulations import BinOCTClassifier
-from odtbook.published import paper_model
-from odtlib import LocalSearchTreeClassifier, OptimalConstrainedTreeRegressor
-from odtlib.constrained import sets
+from odtlib import LocalSearchTreeClassifier
 
 SEARCHES = {
     "local search": lambda: LocalSearchTreeClassifier(2, random_state=0),
@@ -32,29 +30,8 @@ def classification(seed):
     return X, y, best_tree_cost(cuts(X), y, np.ones(n), classes, 2)
 
 
-def regression(seed):
-    """Up to 16 rows with three targets, a set of some kind, and the least squared error."""
-    random = np.random.default_rng(seed)
-    n = int(random.integers(4, 17))
-    X = random.integers(0, 6, (n, int(random.integers(1, 3)))).astype(float)
-    Y = random.uniform(0, 100, (n, 3))
-    feasible = [sets.AtMostKNonzero(1, 0, 90), sets.Simplex(100.0), paper_model("scores"),
-                sets.Polyhedron([[1, 1, 1], [-1, 2, 0]], [90, 10], lower=0)][seed % 4]
-
-    def leaf_cost(rows):
-        return ((Y[rows] - feasible.project(Y[rows].mean(axis=0))) ** 2).sum()
-
-    return X, Y, feasible, best_cost(cuts(X), leaf_cost, 2)
-
-
 def excess(method, seed):
     """By how much the objective of a method exceeds the optimum; the tree is counted again."""
-    if method == "constrained":
-        X, Y, feasible, best = regression(seed)
-        model = OptimalConstrainedTreeRegressor(feasible, max_depth=2,
-                                                on_infeasible_targets="keep").fit(X, Y)
-        found = ((model.predict(X) - Y) ** 2).sum()
-        return (found - best) / max(1.0, best)
     X, y, best = classification(seed)
     return np.sum(SEARCHES[method]().fit(X, y).predict(X) != y) - best
 
@@ -64,8 +41,3 @@ def test_a_search_is_never_below_the_optimum_and_reaches_it_at_depth_two(method)
     found = np.array([excess(method, seed) for seed in range(20)])
     assert np.all(found >= 0)
     assert np.mean(found == 0) >= 0.95
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_optimal_constrained_trees_are_optimal(seed):
-    assert abs(excess("constrained", seed)) < 1e-9
