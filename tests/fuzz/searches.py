@@ -154,7 +154,7 @@ def murtree_lookahead(draw):
     price = draw.price(problem, 0, 0, 0.05, 0.2)
     model = odtlib.MurTreeClassifier(
         depth, binarizer="all", min_samples_leaf=min_leaf, split_penalty=price,
-        search=murtree_search(draw, problem, lookahead=horizon))
+        search=murtree_search(draw, problem, lookahead=horizon), random_state=0)
     case = classifier_case(model, depth, problem, min_leaf=min_leaf, price=price,
                            exact=depth == horizon)
     shallow = classifier_case(model, horizon, problem, min_leaf=min_leaf, price=price).optimum
