@@ -225,7 +225,7 @@ class LazyBuilder(Builder):
         if count == 0:
             return None
         self.candidates += count
-        exact, count = self._raise_bounds(start, end, rows, count)
+        exact, count = self._raise_bounds(start, end, rows, sums, count)
         low, cost = listed.low[:count], listed.cost[:count]
         cost[:], first_bound = np.nan, low.sum(axis=1)
         tolerance = ROUNDING * max(
@@ -268,7 +268,7 @@ class LazyBuilder(Builder):
                 int(listed.position[chosen]) + 1,
                 np.sqrt(outside / listed.n_side[chosen]).tolist())
 
-    def _raise_bounds(self, start, end, rows, count):
+    def _raise_bounds(self, start, end, rows, sums, count):
         """Raise the bounds by more; return whether they are exact, and how many there are."""
         if not self.absolute:
             return False, count
@@ -284,15 +284,19 @@ class LazyBuilder(Builder):
             values.append(distinct)
         offsets = np.concatenate([[0], np.cumsum([len(v) for v in values])])
         values, losses = np.concatenate(values), np.empty((2, k, end - start))
-        done, feature = 0, listed.feature[:count]
+        return exact, self._by_feature(count, lambda same: _lazy.absolute_bounds(
+            table.order, ranks, values, offsets, scaled, table.sample_weight, start, end,
+            listed.feature[same.start], listed.position[same], ints, floats, listed.low[same],
+            losses, self.scratch))
+
+    def _by_feature(self, count, fill):
+        """Fill the costs of the candidates of one feature after the other; return how many."""
+        done, feature = 0, self.listed.feature[:count]
         while done < count and not (self.fit.clock.expired and done > 0):
             same = slice(done, np.searchsorted(feature, feature[done], "right"))
-            _lazy.absolute_bounds(
-                table.order, ranks, values, offsets, scaled, table.sample_weight, start, end,
-                feature[done], listed.position[same], ints, floats, listed.low[same], losses,
-                self.scratch)
+            fill(same)
             done = same.stop
-        return exact, done
+        return done
 
 
 def make_loss(criterion, weights):

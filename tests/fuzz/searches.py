@@ -201,7 +201,7 @@ def murtree_levels(draw):
     search = murtree_search(draw, problem, minimise_nodes=draw.chance(0.1),
                             deepening=draw.chance(0.1))
     model = odtlib.MurTreeClassifier(depth, budget, split_penalty=prices, binarizer="all",
-                                     min_samples_leaf=min_leaf, search=search,
+                                     min_samples_leaf=min_leaf, search=search, random_state=0,
                                      n_jobs=draw.pick(1, 1, 2))
     return classifier_case(model, depth, problem, budget=budget, min_leaf=min_leaf, price=prices)
 
