@@ -1,10 +1,11 @@
 """What a fit costs as the table grows: nothing, rows, equal rows, weights, columns: CPU seconds.
 
-    python benchmarks/scaling.py [fixed equal weights start columns predict memory] [--rounds 5]
+    python benchmarks/scaling.py [fixed equal weights cart start columns predict memory] [--rounds 5]
 
 ``fixed``    fits of 336 x 31 at depth three, beside scikit-learn's validation of the table.
 ``equal``    each row 200 times, and each weight 200, beside the rows once; 1,000 x 50, depth four.
 ``weights``  weights of classes and of rows, beside none; 1,000 x 50 and 5,000 x 30, depth four.
+``cart``     CART of depth three and without a limit, beside scikit-learn's.
 ``start``    all thresholds with the default warm start, beside ``start=None``; depth two.
 ``columns``  depth three and depth two over all thresholds; microseconds for each pair of columns.
 ``predict``  ``predict`` and ``predict_proba`` of 10^6 x 50, beside scikit-learn's tree.
@@ -22,11 +23,12 @@ from functools import partial
 import numpy as np
 from lookahead import made
 from murtree import resident
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import validate_data
 from turns import processor, timed
 
-from odtlib import ContinuousTreeClassifier, MurTreeClassifier
+from odtlib import CARTClassifier, ContinuousTreeClassifier, MurTreeClassifier
 
 
 def in_turns(rounds, *calls):
@@ -80,6 +82,20 @@ def weights(rounds):
             none, *weighed = in_turns(rounds, *fits)
             for kind, seconds in zip(("balanced", "1 to 20", "floats"), weighed, strict=True):
                 show(f"{shape[0]} x {shape[1]}, {name}: {kind}", seconds, none)
+
+
+def cart(rounds):
+    """Time CART on tables of numbers, few of them different or many, and of zeros and ones."""
+    tables = [("iris", *load_iris(return_X_y=True)), ("wine", *load_wine(return_X_y=True)),
+              ("breast cancer", *load_breast_cancer(return_X_y=True)),
+              ("digits", *load_digits(return_X_y=True)),
+              *((f"made, {rows} x {columns}", *made(rows, columns))
+                for rows, columns in ((300, 10), (2000, 50), (20_000, 30)))]
+    for name, X, y in tables:
+        for depth in (3, None):
+            fits = [partial(kind(max_depth=depth, random_state=0).fit, X, y)
+                    for kind in (CARTClassifier, DecisionTreeClassifier)]
+            show(f"CART, {name}, depth {depth}", *in_turns(4 * rounds, *fits))
 
 
 def start(rounds):
@@ -139,7 +155,7 @@ def grown():
     print(resident("VmHWM") - before)
 
 
-QUESTIONS = [fixed, equal, weights, start, columns, predict, memory]
+QUESTIONS = [fixed, equal, weights, cart, start, columns, predict, memory]
 
 
 def main():
