@@ -1,6 +1,7 @@
 """What a fit costs as the table grows: nothing, rows, equal rows, weights, columns: CPU seconds.
 
-    python benchmarks/scaling.py [fixed equal weights cart start columns predict memory] [--rounds 5]
+    python benchmarks/scaling.py [fixed equal weights cart start columns predict memory]
+                                 [--rounds 5]
 
 ``fixed``    fits of 336 x 31 at depth three, beside scikit-learn's validation of the table.
 ``equal``    each row 200 times, and each weight 200, beside the rows once; 1,000 x 50, depth four.
