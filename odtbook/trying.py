@@ -132,12 +132,17 @@ class Question:
         """The classes, or all values of a quantity."""
         return np.unique(self.table.y)
 
+    @cached_property
+    def few(self) -> np.ndarray:
+        """Classes of too few rows to measure anything, if there are two others."""
+        return too_few(self.table.y)
+
     def row_weights(self, rows: np.ndarray | slice = slice(None)) -> np.ndarray | None:
         """Return the weights of rows of the table by their classes; None where all weigh one."""
         y = self.table.y[rows]
         if self.weights == "balanced":
             weight = compute_sample_weight("balanced", y)
-            return np.where(np.isin(y, too_few(self.table.y)), weight.min(), weight)
+            return np.where(np.isin(y, self.few), weight.min(), weight)
         if self.weights is None:
             return None
         return np.array([self.weights[label] for label in y.tolist()])  # scikit-learn: "01" is 1
